@@ -23,14 +23,15 @@ import os
 import matplotlib.pyplot as plt
 from pyspark.sql import functions as F
 
-from pipelines.questions.waiting import OF_ENDPOINT, summarize_waits
+from pipelines.questions.open_messages import NAMES, RECEIVE, read_open
+from pipelines.questions.waiting import summarize_waits
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
 from pipelines.why.teller import teller_of
 from schemas.keys import QUEUE
-from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
+from schemas.outputs import RUNS, TRANSMISSION_SCHEDULE
 
 settings, warehouse = open_warehouse(os.environ.get("SETTINGS", "../conf/local.yaml"))
 
@@ -49,7 +50,7 @@ runs.select("as_of", "started_at", *waiting_then).orderBy("as_of").show(truncate
 
 # %%
 as_of = published_as_of(warehouse, settings, None)
-receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+receive = read_open(warehouse, RECEIVE, as_of)
 transmission = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
 receive.groupBy("state").count().orderBy("state").show()
 
@@ -81,7 +82,7 @@ for cause in answer["causes"]:
 # %%
 busiest = receive.groupBy(*QUEUE).count().orderBy(F.desc("count"), *QUEUE).limit(1)
 receive.join(F.broadcast(busiest), QUEUE).where("position <= 10").orderBy("position").select(
-    "position", "receive_number", "group_priority", "priority", *OF_ENDPOINT, "message_type", "arrived_at"
+    "position", "receive_number", "group_priority", "priority", *NAMES, "message_type", "arrived_at"
 ).show(truncate=False)
 
 # %% [markdown]
@@ -138,8 +139,8 @@ plt.show()
 # Contract and services are those of the endpoint that receives. `jobs/waiting.py --by` counts by any columns.
 
 # %%
-kinds = summarize_waits(receive, within=OF_ENDPOINT, level=None, since="arrived_at", as_of=as_of)
-kinds.orderBy(F.desc("messages"), *OF_ENDPOINT).show(10, truncate=False)
+kinds = summarize_waits(receive, within=NAMES, as_of=as_of)
+kinds.orderBy(F.desc("messages"), *NAMES).show(10, truncate=False)
 
 # %% [markdown]
 # ## Who waits, by queue?
@@ -148,7 +149,7 @@ kinds.orderBy(F.desc("messages"), *OF_ENDPOINT).show(10, truncate=False)
 # shade is the number that stands in the cell.
 
 # %%
-waits = summarize_waits(receive, within=QUEUE, level="priority", since="arrived_at", as_of=as_of)
+waits = summarize_waits(receive, within=(*QUEUE, "priority"), as_of=as_of)
 waits.orderBy(F.desc("p95_seconds"), *QUEUE, "priority").show(5, truncate=False)
 cells = waits.select(*QUEUE, "priority", "messages").toPandas()
 cells["place"] = cells["queue"] + "\n" + cells["instance"] + "." + cells["database"]

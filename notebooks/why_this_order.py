@@ -24,13 +24,12 @@ import pandas as pd
 from pyspark.sql import functions as F
 
 from pipelines.explain.explanations import explain_message, honor_settings
+from pipelines.questions.open_messages import NAMES, RECEIVE, read_open
 from pipelines.questions.overtaken import rank_overtaken
-from pipelines.questions.waiting import OF_ENDPOINT
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
-from schemas.outputs import RECEIVE_SCHEDULE
 
 settings, warehouse = open_warehouse(os.environ.get("SETTINGS", "../conf/local.yaml"))
 as_of = published_as_of(warehouse, settings, None)
@@ -42,8 +41,8 @@ as_of
 # The one that most later messages are received before. Put the id of your own here.
 
 # %%
-receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-late = rank_overtaken(receive, within=QUEUE, since="arrived_at", most=1, also=OF_ENDPOINT)
+receive = read_open(warehouse, RECEIVE, as_of)
+late = rank_overtaken(receive, within=QUEUE, most=1, also=NAMES)
 found = collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collect_rows(
     receive.where("position = 1").orderBy(*QUEUE).limit(1)
 )

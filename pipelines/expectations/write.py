@@ -21,14 +21,14 @@ from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.expectations.measure import (
     Measures,
     measure_leaks,
-    measure_received,
-    measure_sent,
+    measure_messages,
     measure_unresolved,
 )
 from pipelines.questions.leaks import read_leaking
+from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.storage.pruned_days import pruned_error, start_of
 from pipelines.storage.warehouse import Warehouse
-from schemas.outputs import EXPECTATIONS, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
+from schemas.outputs import EXPECTATIONS, UNRESOLVED
 
 ROW = "name string, value double, limit double, met boolean, messages bigint"
 
@@ -91,10 +91,10 @@ def measure(warehouse: Warehouse, expectations: Sequence[Expectation], as_of: da
     leaked = _of(expectations, LEAKED)
 
     def of_queues() -> Measures:
-        return measure_received(warehouse.read_as_of(RECEIVE_SCHEDULE, as_of), received, as_of=as_of)
+        return measure_messages(read_open(warehouse, RECEIVE, as_of), received, as_of=as_of)
 
     def of_transmission() -> Measures:
-        return measure_sent(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), sent, as_of=as_of)
+        return measure_messages(read_open(warehouse, TRANSMISSION, as_of), sent, as_of=as_of)
 
     def of_unresolved() -> Measures:
         return measure_unresolved(warehouse.read_as_of(UNRESOLVED, as_of), unresolved)

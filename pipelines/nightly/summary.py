@@ -23,10 +23,11 @@ from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.next import select_received, select_transmitted
+from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
+from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
-from pipelines.questions.waiting import RECEIVE, find_overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import first_causes
@@ -36,9 +37,7 @@ from schemas.outputs import (
     ACTIVATION_SUMMARY,
     BATCHES,
     GROUP_PRIORITIES,
-    RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
-    TRANSMISSION_SCHEDULE,
 )
 
 T = TypeVar("T")
@@ -190,12 +189,12 @@ def _read_instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -
     for row in off:
         held[row["instance"]] += row["waiting"]
     rows = (
-        warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        read_open(warehouse, TRANSMISSION, as_of)
         .groupBy("instance")
         .agg(
             F.count(F.lit(1)).alias("messages"),
-            F.max("transmit_priority").alias("highest"),
-            F.min("sendable_at").alias("oldest"),
+            F.max("level").alias("highest"),
+            F.min("since").alias("oldest"),
         )
     )
     return [
@@ -205,14 +204,14 @@ def _read_instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -
 
 
 def _read_first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[FirstRows]:
-    schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+    schedule = read_open(warehouse, RECEIVE, as_of)
     for row in queues:
         queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
         yield row["where"], collect_rows(select_received(queue, FIRST_ROWS))
 
 
 def _read_first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[FirstRows]:
-    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+    schedule = read_open(warehouse, TRANSMISSION, as_of)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
         held_back = row["held_back"] or 0
@@ -247,7 +246,7 @@ def _monitor_findings(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -
 
 
 def _overtaken_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    late = find_overtaken(warehouse.read_as_of(RECEIVE.table, as_of), RECEIVE, most=1)
+    late = rank_overtaken(read_open(warehouse, RECEIVE, as_of), within=RECEIVE.within, most=1)
     for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (

@@ -13,10 +13,11 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count
+from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
-from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
+from schemas.outputs import UNRESOLVED
 
 
 def report_next(
@@ -52,7 +53,7 @@ def report_next(
     if queue_filter.queue is None:
         return _report_transmission(warehouse, queue_filter, catalog, as_of, limit)
     known = KnownQueues.of(catalog)
-    schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+    schedule = read_open(warehouse, RECEIVE, as_of)
     if not queue_filter.find(known):
         known = known.and_queues(_distinct_rows(schedule, QUEUE))
     queue = dict(zip(QUEUE, queue_filter.only(known), strict=True))
@@ -80,7 +81,7 @@ def _report_transmission(
     limit: int,
 ) -> dict[str, Any]:
     """Report what an instance sends next; messages for a queue that is off are only counted."""
-    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+    schedule = read_open(warehouse, TRANSMISSION, as_of)
     off = [
         row
         for row in queues_off_at(warehouse, as_of)

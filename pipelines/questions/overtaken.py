@@ -11,20 +11,17 @@ MESSAGES_PER_ORDER = 10
 
 
 def rank_overtaken(
-    schedule: DataFrame,
+    messages: DataFrame,
     *,
     within: Sequence[str],
-    since: str,
     most: int = MESSAGES_PER_ORDER,
     also: Sequence[str] = (),
 ) -> DataFrame:
     """Rank the messages by the number of later messages before them: the starvation report.
 
     Args:
-        schedule: rows of `receive_schedule` or `transmission_schedule` of one as_of; those without a
-            position are left out.
+        messages: `read_open` of one as_of; those without a position are left out.
         within: what has one order: the queue's three columns, or instance.
-        since: when a message came: arrived_at or sendable_at.
         most: how many messages to report of each order.
         also: further columns to report.
 
@@ -36,8 +33,8 @@ def rank_overtaken(
     No SQL expression counts these pairs in n log n, so numpy does, from columns of numbers. A queue with ten
     million messages takes some 700 MB in one Python worker. One call has all orders of a partition.
     """
-    placed = schedule.where("position is not null")
-    came = placed.select(*within, "position", F.unix_micros(since).alias("came"))
+    placed = messages.where("position is not null")
+    came = placed.select(*within, "position", F.unix_micros("since").alias("came"))
     counted = T.StructType(
         [
             *[T.StructField(name, T.StringType()) for name in within],
@@ -54,7 +51,7 @@ def rank_overtaken(
     found = came.repartition(*within).mapInArrow(count, counted)
     by_passed = Window.partitionBy(*within).orderBy(F.desc("passed_by"), "position")
     return (
-        placed.select(*within, "position", "message_id", since, *also)
+        placed.select(*within, "position", "message_id", "since", *also)
         .join(F.broadcast(found), [*within, "position"])
         .withColumn("place", F.row_number().over(by_passed))
     )

@@ -14,9 +14,10 @@ from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
 from pipelines.questions.leaks import LEAK_KEY
+from pipelines.questions.open_messages import RECEIVE, SCHEDULES
 from pipelines.questions.rejected import REJECTED_COLUMNS as REJECTED, SAMPLE_COLUMNS
 from pipelines.questions.unresolved import describe_unresolved
-from pipelines.questions.waiting import OVERTAKEN_COLUMNS, RECEIVE, TRANSMISSION, WAIT_COLUMNS
+from pipelines.questions.waiting import OVERTAKEN_COLUMNS, WAIT_COLUMNS
 
 Row = dict[str, Any]
 RECEIVED_COLUMNS = (
@@ -177,9 +178,9 @@ def print_waiting(
     print_unresolved(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
         console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
-    for kind in (RECEIVE, TRANSMISSION):
+    for kind in SCHEDULES:
         found = report[kind.name]
-        by = [name for name in report.get("by", ()) if name not in kind.lacks]
+        by = [name for name in report.get("by", ()) if kind is RECEIVE or name != "queue"]
         of = f" by {', '.join(by)}" if by else ""
         columns = [*(by or (*kind.within, kind.level)), *WAIT_COLUMNS]
         print_rows(console, f"Waiting for {kind.name}{of}, the longest first", found["waiting"], columns)

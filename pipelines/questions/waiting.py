@@ -1,75 +1,23 @@
 """Summarize the messages that wait: by queue or sending instance, and by level."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation.read import queues_off_at
-from pipelines.questions.overtaken import MESSAGES_PER_ORDER, rank_overtaken
+from pipelines.questions.open_messages import NAMES, SCHEDULES, read_open
+from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
-from schemas.table import Table
 
-BY = ("instance", "database", "queue", "contract", "local_service", "remote_service", "level")
+BY = ("instance", "database", "queue", *NAMES, "level")
 """What messages that wait can be counted by."""
 WAIT_COLUMNS = ("messages", "oldest", "median_seconds", "p95_seconds")
-OF_ENDPOINT = ("contract", "local_service", "remote_service")
-"""Contract and services of the endpoint that holds a message."""
-OVERTAKEN_COLUMNS = (*OF_ENDPOINT, "passed_by", "position", "message_id", "since")
-
-
-@dataclass(frozen=True)
-class ScheduleShape:
-    """The columns of one of the two schedules: what messages wait in, their level, the begin of the wait.
-
-    `lacks` are those of `BY` that it has not; `by` has the others that are called differently there.
-    """
-
-    name: str
-    title: str
-    table: Table
-    within: tuple[str, ...]
-    level: str
-    since: str
-    by: Mapping[str, str]
-    lacks: tuple[str, ...] = ()
-
-    def by_name(self, schedule: DataFrame) -> DataFrame:
-        """The rows with all columns of `BY`, and when they began to wait."""
-        columns = [
-            F.lit(None).cast("string").alias(name)
-            if name in self.lacks
-            else F.col(self.by.get(name, name)).alias(name)
-            for name in BY
-        ]
-        return schedule.select(*columns, self.since)
-
-
-RECEIVE = ScheduleShape(
-    "receive",
-    "messages that later ones are received before",
-    RECEIVE_SCHEDULE,
-    ("instance", "database", "queue"),
-    "priority",
-    "arrived_at",
-    {"level": "priority"},
-)
-TRANSMISSION = ScheduleShape(
-    "transmission",
-    "messages that later ones are sent before",
-    TRANSMISSION_SCHEDULE,
-    ("instance",),
-    "transmit_priority",
-    "sendable_at",
-    {"level": "transmit_priority", "local_service": "from_service", "remote_service": "to_service"},
-    ("queue",),
-)
+OVERTAKEN_COLUMNS = (*NAMES, "passed_by", "position", "message_id", "since")
 
 
 def seconds_waited(since: str, as_of: datetime) -> Column:
@@ -86,37 +34,33 @@ def percentile(seconds: Column, share: float) -> Column:
 
 
 def summarize_waits(
-    schedule: DataFrame, *, within: Sequence[str], level: str | None, since: str, as_of: datetime
+    messages: DataFrame,
+    *,
+    within: Sequence[str],
+    as_of: datetime,
+    conditions: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Count the messages that wait, and measure their wait at as_of.
 
     Args:
-        schedule: rows of `receive_schedule` or `transmission_schedule` of one as_of.
-        within: what the messages wait in: the queue's three columns, or instance, or any columns.
-        level: the level to group by: priority for a queue, transmit_priority for an instance; None if
-            `within` is all.
-        since: when the wait began: arrived_at or sendable_at.
+        messages: `read_open` of one as_of.
+        within: the columns to count by: those of a place, `level` or any others.
         as_of: the instant of the schedule.
+        conditions: SQL conditions, by name: the messages that fulfil each are counted too.
 
     Returns:
-        One row per combination and level: `messages`, `oldest`, and `median_seconds` and `p95_seconds`
-        of waiting so far. They are exact and interpolated. Seconds are whole, which bounds the number of
-        different values that the engine keeps.
+        One row per combination: `messages`, the count of each condition by its name, `oldest`, and
+        `median_seconds` and `p95_seconds` of waiting so far. They are exact and interpolated. Seconds are
+        whole, which bounds the number of different values that the engine keeps.
     """
-    seconds = seconds_waited(since, as_of)
-    return schedule.groupBy(*within, *([level] if level else [])).agg(
+    seconds = seconds_waited("since", as_of)
+    return messages.groupBy(*within).agg(
         F.count(F.lit(1)).alias("messages"),
-        F.min(since).alias("oldest"),
+        *[F.count_if(F.expr(sql)).alias(name) for name, sql in (conditions or {}).items()],
+        F.min("since").alias("oldest"),
         percentile(seconds, 0.5).alias("median_seconds"),
         percentile(seconds, 0.95).alias("p95_seconds"),
     )
-
-
-def find_overtaken(schedule: DataFrame, kind: ScheduleShape, *, most: int = MESSAGES_PER_ORDER) -> DataFrame:
-    """Find the most overtaken messages of each queue or instance; see `rank_overtaken`."""
-    names = {kind.by.get(name, name): name for name in OF_ENDPOINT}
-    found = rank_overtaken(schedule, within=kind.within, since=kind.since, most=most, also=list(names))
-    return found.withColumnsRenamed({**names, kind.since: "since"})
 
 
 def report_waits(
@@ -148,27 +92,24 @@ def report_waits(
         "unplaced": count_unresolved(warehouse, as_of),
         "queues_off": queues_off_at(warehouse, as_of),
     }
-    for kind in (RECEIVE, TRANSMISSION):
-        schedule = warehouse.read_as_of(kind.table, as_of)
-        waits = _count_by(schedule, kind, by or (*kind.within, kind.level), as_of)
-        if kind is TRANSMISSION:
-            schedule = schedule.where("waits_for is null")
-        late = find_overtaken(schedule, kind)
-        report[kind.name] = {
+    for schedule in SCHEDULES:
+        messages = read_open(warehouse, schedule, as_of)
+        waits = _count_by(messages, by or (*schedule.within, schedule.level), as_of)
+        late = rank_overtaken(messages.where("waits_for is null"), within=schedule.within, also=NAMES)
+        report[schedule.name] = {
             "waiting": collect_rows(waits.limit(limit)),
             "overtaken": collect_rows(
-                late.orderBy(F.desc("passed_by"), *kind.within, "place")
-                .select(*kind.within, *OVERTAKEN_COLUMNS)
+                late.orderBy(F.desc("passed_by"), *schedule.within, "place")
+                .select(*schedule.within, *OVERTAKEN_COLUMNS)
                 .limit(limit)
             ),
         }
     return report
 
 
-def _count_by(schedule: DataFrame, kind: ScheduleShape, by: Sequence[str], as_of: datetime) -> DataFrame:
+def _count_by(messages: DataFrame, by: Sequence[str], as_of: datetime) -> DataFrame:
     """One row per combination, the longest waiting first."""
-    named = schedule if kind.level in by else kind.by_name(schedule)
-    waits = summarize_waits(named, within=by, level=None, since=kind.since, as_of=as_of)
-    levels = ("level", kind.level)
+    levels = ("level", *[schedule.level for schedule in SCHEDULES])
     names = [F.asc_nulls_last(name) for name in by if name not in levels]
+    waits = summarize_waits(messages, within=by, as_of=as_of)
     return waits.orderBy("oldest", *names, *[F.desc(name) for name in by if name in levels])

@@ -14,19 +14,12 @@ from pipelines.expectations.read import COLUMNS as EXPECTED, read_expectations
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
+from pipelines.questions.open_messages import NAMES, RECEIVE, TRANSMISSION, Schedule, read_open
+from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.transmission_status import STATUS_COLUMNS, read_statuses
 from pipelines.questions.unresolved import UNRESOLVED_KEY, count_unresolved
-from pipelines.questions.waiting import (
-    OF_ENDPOINT,
-    OVERTAKEN_COLUMNS,
-    RECEIVE,
-    TRANSMISSION,
-    WAIT_COLUMNS,
-    ScheduleShape,
-    find_overtaken,
-    summarize_waits,
-)
-from pipelines.report.counts import count_by_instance, count_by_queue, select_nights
+from pipelines.questions.waiting import OVERTAKEN_COLUMNS, summarize_waits
+from pipelines.report.counts import select_nights
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import first_causes
@@ -51,8 +44,11 @@ SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "
 """The section of the page that shows messages, by the kind of their place."""
 STATES = 3
 
-QUEUE_SUMS = ("messages", "ready", "group_locked", "queue_off", "oldest", "median_seconds", "p95_seconds")
-INSTANCE_SUMS = ("messages", "forwarded", "elevated", "oldest", "median_seconds", "p95_seconds")
+CONDITIONS = {
+    "receive": {state: f"state = '{state}'" for state in ("ready", "group_locked", "queue_off")},
+    "transmission": {flag: flag for flag in ("forwarded", "elevated")},
+}
+"""What is counted of the messages of a place, beside all, by the name of the schedule."""
 RECEIVED_COLUMNS = (
     "position",
     "receive_number",
@@ -185,57 +181,47 @@ def _queue_off_row(row: Mapping[str, Any]) -> dict[str, Any]:
 def _read_schedule(
     warehouse: Warehouse,
     as_of: datetime,
-    kind: ScheduleShape,
+    kind: Schedule,
     off: Sequence[dict[str, Any]],
 ) -> dict[str, PageTable]:
     """By level, by queue (or instance), the top of each, and who is overtaken."""
-    schedule = warehouse.read_as_of(kind.table, as_of)
+    messages = read_open(warehouse, kind, as_of)
     is_queue = kind is RECEIVE
-    depth = (count_by_queue if is_queue else count_by_instance)(schedule, as_of=as_of)
+    count_by = partial(summarize_waits, as_of=as_of)
     places = read_table(
-        depth.select(*kind.within, *(QUEUE_SUMS if is_queue else INSTANCE_SUMS)),
+        count_by(messages, within=kind.within, conditions=CONDITIONS[kind.name]),
         order=[F.desc("messages"), *map(F.col, kind.within)],
         limit=QUEUES_SHOWN if is_queue else INSTANCES_SHOWN,
     )
-    shown = schedule.join(number_rows(warehouse.spark, places, kind.within), list(kind.within), "inner")
-    by_level = partial(summarize_waits, level=kind.level, since=kind.since, as_of=as_of)
+    shown = messages.join(number_rows(warehouse.spark, places, kind.within), list(kind.within), "inner")
     count = len(places.rows)
-    in_turn = schedule
     if is_queue or not off:
         first = shown.where(F.col("position") <= TOP)
     else:
         # What waits for a queue that is off is not sent, whatever its position.
-        in_turn = schedule.where("waits_for is null")
-        sendable = shown.where("waits_for is null")
         order = Window.partitionBy("place").orderBy("position")
-        first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
+        sendable = shown.where("waits_for is null").withColumn("number", F.row_number().over(order))
+        first = sendable.where(F.col("number") <= TOP)
     top = first.select("place", *(RECEIVED_COLUMNS if is_queue else TRANSMITTED_COLUMNS))
-    kinds = summarize_waits(
-        kind.by_name(schedule), within=OF_ENDPOINT, level=None, since=kind.since, as_of=as_of
-    )
-    late = find_overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN_COLUMNS)
+    late = rank_overtaken(messages.where("waits_for is null"), within=kind.within, also=NAMES)
     return {
         f"{kind.name}_levels": read_table(
-            by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAIT_COLUMNS),
-            order=[F.desc("level")],
-            limit=LEVELS,
+            count_by(messages, within=("level",)), order=[F.desc("level")], limit=LEVELS
         ),
         f"{kind.name}_kinds": read_table(
-            kinds.select(*OF_ENDPOINT, *WAIT_COLUMNS),
-            order=[F.desc("messages"), *[F.asc_nulls_last(name) for name in OF_ENDPOINT]],
+            count_by(messages, within=NAMES),
+            order=[F.desc("messages"), *[F.asc_nulls_last(name) for name in NAMES]],
             limit=KINDS_SHOWN,
         ),
         f"{kind.name}_places": places,
         f"{kind.name}_place_levels": read_table(
-            by_level(shown, within=("place",)).select(
-                "place", F.col(kind.level).alias("level"), *WAIT_COLUMNS
-            ),
+            count_by(shown, within=("place", "level")),
             order=[F.col("place"), F.desc("level")],
             limit=LEVELS * count,
         ),
         f"{kind.name}_top": read_table(top, order=[F.col("place"), F.col("position")], limit=TOP * count),
         f"{kind.name}_overtaken": read_table(
-            late,
+            late.select(*kind.within, *OVERTAKEN_COLUMNS),
             order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],
             limit=OVERTAKEN_SHOWN,
         ),

@@ -1,10 +1,8 @@
-"""Count queues, sending instances and nights for the page."""
+"""The nights that the page shows."""
 
 from datetime import datetime
 
-from pyspark.sql import Column, DataFrame, Window, functions as F
-
-from pipelines.questions.waiting import percentile, seconds_waited
+from pyspark.sql import DataFrame, Window, functions as F
 
 SUMS = (
     "open_receive",
@@ -16,54 +14,6 @@ SUMS = (
     "rejected",
 )
 """What is compared, by its name in `runs.reconciliation`."""
-
-
-def count_by_queue(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
-    """Count the ready messages of each queue by state.
-
-    Args:
-        schedule: rows of `receive_schedule` of one as_of.
-        as_of: the instant of the schedule.
-
-    Returns:
-        One row per queue (`instance`, `database`, `queue`) with messages: `messages`, of these `ready`,
-        `group_locked` and `queue_off`; the arrival of the `oldest`; `median_seconds` and `p95_seconds` of
-        waiting so far, as in `pipelines/questions/waiting.py`.
-    """
-    states = [
-        F.count_if(F.col("state") == state).alias(state) for state in ("ready", "group_locked", "queue_off")
-    ]
-    return schedule.groupBy("instance", "database", "queue").agg(
-        F.count(F.lit(1)).alias("messages"), *states, *_waits("arrived_at", as_of)
-    )
-
-
-def count_by_instance(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
-    """Count the messages that wait for transmission at each instance.
-
-    Args:
-        schedule: rows of `transmission_schedule` of one as_of.
-        as_of: the instant of the schedule.
-
-    Returns:
-        One row per sending `instance`: `messages`, of these `forwarded` and `elevated` ones; when the
-        `oldest` became sendable; `median_seconds` and `p95_seconds` of waiting so far.
-    """
-    return schedule.groupBy("instance").agg(
-        F.count(F.lit(1)).alias("messages"),
-        F.count_if("forwarded").alias("forwarded"),
-        F.count_if("elevated").alias("elevated"),
-        *_waits("sendable_at", as_of),
-    )
-
-
-def _waits(since: str, as_of: datetime) -> list[Column]:
-    seconds = seconds_waited(since, as_of)
-    return [
-        F.min(since).alias("oldest"),
-        percentile(seconds, 0.5).alias("median_seconds"),
-        percentile(seconds, 0.95).alias("p95_seconds"),
-    ]
 
 
 def select_nights(runs: DataFrame, *, as_of: datetime) -> DataFrame:

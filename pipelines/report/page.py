@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from pipelines.questions.waiting import OF_ENDPOINT
+from pipelines.questions.open_messages import NAMES
 from pipelines.report import conformance, replay, schedule_sections as schedules, sections, whatif
 from pipelines.report.tables import PageData, PageTable
 
 SCRIPTS = ("tables.js", "fit.js", "choices.js", "pictures.js", "start.js")
 """In the order in which they need each other."""
-SHARED = (*OF_ENDPOINT, "from_service")
+SHARED = (*NAMES, "from_service")
 """Columns of the chosen tables whose names stand once in the data."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.questions.waiting import OF_ENDPOINT
+from pipelines.questions.open_messages import NAMES
 from pipelines.report.cells import (
     EMPTY,
     Cell,
@@ -201,7 +201,7 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("group_priority", column("Level of the group", "level", "group_priority")),
         ("priority", column("Level", "level", "priority")),
         ("arrived_at", column("Arrived", "time", "arrived_at")),
-        *zip(OF_ENDPOINT, kind_columns(), strict=True),
+        *zip(NAMES, kind_columns(), strict=True),
         ("message_type", column("Message type", "name", "message_type")),
         ("conversation_group_id", column("Group", "id", "conversation_group_id")),
         ("conversation_id", column("Conversation", "id", "conversation_id")),

@@ -1,14 +1,10 @@
-"""The places of open messages, and the names by which they are counted."""
+"""The places of open messages."""
 
 from typing import Any
-
-from pipelines.config.rules.limits import CRITERIA
 
 PLACE = ("kind", "instance", "database", "queue")
 """A place: a queue (kind receive), an instance's transmission queue, or all messages that can't be placed."""
 KINDS = ("receive", "transmission", "unresolved")
-NAMES = CRITERIA
-"""Contract and services of the endpoint that holds a message."""
 
 Row = dict[str, Any]
 Place = tuple[str, str, str, str]

@@ -8,9 +8,9 @@ from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import STEPS
+from pipelines.questions.open_messages import NAMES
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
 from pipelines.rules.near_rules import NearRule, NearRules
-from pipelines.why.places import NAMES
 
 KIND = ("endpoint_instance", "endpoint_database", *NAMES)
 """What rules look at: the names of a holding endpoint."""

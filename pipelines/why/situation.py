@@ -7,9 +7,10 @@ from typing import Any
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.frames import small_frame
+from pipelines.questions.open_messages import NAMES
 from pipelines.questions.waiting import percentile, seconds_waited
 from pipelines.storage.collect import collect_rows
-from pipelines.why.places import NAMES, PLACE, Place, Row, place_of
+from pipelines.why.places import PLACE, Place, Row, place_of
 
 STATES = ("ready", "queue_off", "group_locked", "transmission", "forwarded", "unresolved")
 

@@ -6,10 +6,10 @@ from pipelines.config.expectations import FURTHER_KEYS, Expectation, ExpectEntry
 from pipelines.expectations.measure import (
     Measures,
     measure_leaks,
-    measure_received,
-    measure_sent,
+    measure_messages,
     measure_unresolved,
 )
+from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, with_common_columns
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 from tests.support.drawn import Draw
 from tests.support.factories import at
@@ -68,7 +68,7 @@ def test_messages_in_queues(draw: Draw) -> None:
         ({"level_at_least": 10, "contract": "Gold"}, 0, 2, False),
         ({"level_at_least": 9, "contract": "gold"}, None, 0, True),
     ]
-    require(cases, measure_received(rows, expectations(cases), as_of=AS_OF))
+    require(cases, measure_messages(with_common_columns(rows, RECEIVE), expectations(cases), as_of=AS_OF))
 
 
 def test_messages_that_wait_to_be_sent(draw: Draw) -> None:
@@ -92,7 +92,9 @@ def test_messages_that_wait_to_be_sent(draw: Draw) -> None:
         ({"transmission_age": "1 h", "service": "Stock"}, None, 0, True),
         ({"transmission_age": "1 h", "level": 9}, None, 0, True),
     ]
-    require(cases, measure_sent(rows, expectations(cases), as_of=AS_OF))
+    require(
+        cases, measure_messages(with_common_columns(rows, TRANSMISSION), expectations(cases), as_of=AS_OF)
+    )
 
 
 def test_messages_that_no_schedule_has(draw: Draw) -> None:

@@ -10,7 +10,7 @@ from tests.support.frames import assert_same, frame, instant
 
 QUEUE = ["instance", "database", "queue"]
 SCHEDULE = """
-instance | database | queue | message_id | position bigint | priority int | arrived_at timestamp
+instance | database | queue | message_id | position bigint | level int    | since timestamp
 S        | A        | Q     | late       | 1               | 9            | 12:30:00.000001
 S        | A        | Q     | later      | 2               | 9            | 12:40
 S        | A        | Q     | early      | 3               | 5            | 12:00
@@ -35,9 +35,9 @@ def test_later_ones_before_are_counted(size: int) -> None:
 
 def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: SparkSession) -> None:
     schedule = frame(session, SCHEDULE).repartition(3)
-    found = rank_overtaken(schedule, within=QUEUE, since="arrived_at", most=4, also=["priority"])
+    found = rank_overtaken(schedule, within=QUEUE, most=4, also=["level"])
     expected = """
-    queue | place int | message_id | passed_by bigint | position bigint | arrived_at timestamp | priority int
+    queue | place int | message_id | passed_by bigint | position bigint | since timestamp | level int
     Q     | 1         | first      | 5                | 6               | 11:00                | 5
     Q     | 2         | early      | 2                | 3               | 12:00                | 5
     Q     | 3         | middle     | 1                | 4               | 12:35                | 5
@@ -51,14 +51,12 @@ def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: Sp
 def test_waiting_is_told_by_queue_and_level(session: SparkSession) -> None:
     found = summarize_waits(
         frame(session, SCHEDULE).repartition(3),
-        within=QUEUE,
-        level="priority",
-        since="arrived_at",
+        within=[*QUEUE, "level"],
         as_of=instant("13:00"),
     )
     # Of level 5 in Q: 7,200, 3,600, 1,500 and 0 whole seconds; 0.95 of the way are 2.85 steps.
     expected = """
-    database | queue | priority int | messages bigint | oldest timestamp | median double | p95 double
+    database | queue | level int    | messages bigint | oldest timestamp | median double | p95 double
     A        | Q     | 9            | 3               | 12:30:00.000001  | 1500          | 1769.1
     A        | Q     | 5            | 4               | 11:00            | 2550          | 6660
     A        | q     | 1            | 2               | 12:00            | 3570          | 3597

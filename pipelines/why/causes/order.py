@@ -5,6 +5,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.console.wording import format_list
+from pipelines.questions.open_messages import NAMES
 from pipelines.why.causes.cause import (
     Cause,
     Explained,
@@ -14,7 +15,7 @@ from pipelines.why.causes.cause import (
     place_columns,
     same,
 )
-from pipelines.why.places import NAMES, PLACE
+from pipelines.why.places import PLACE
 
 MOST_AHEAD = 3
 
