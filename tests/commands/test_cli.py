@@ -12,7 +12,17 @@ from pipelines.config.errors import ConfigError
 from pipelines.console.invocation import name_command
 from tests.support.processes import PATIENCE, ROOT, ended, environment
 
-HELPERS = {"__init__", "launch", "open", "options", "out", "proposal_options", "signals", "streams"}
+HELPERS = {
+    "__init__",
+    "launch",
+    "open",
+    "options",
+    "out",
+    "proposal_options",
+    "question",
+    "signals",
+    "streams",
+}
 
 ROOM = "pipelines.commands."
 LIMIT = "the nearest is --limit; {} --help lists the options"
