@@ -30,20 +30,24 @@ class Taken(CaptureProject):
     def __init__(self, folder: Path, session: SparkSession) -> None:
         super().__init__(folder)
         self.session = session
-        self.add(LINES, "x.txt")
+        self.put_back()
         self.run()
         assert len(self.table("receive_schedule")) == 3
 
     def new_input(self) -> NewInput:
         """What the next night would take."""
-        settings = load_settings(self.config)
-        return find_new_input(Warehouse(self.session, settings.warehouse), settings)
+        return new_input(self, self.session)
 
     def put_back(self) -> None:
-        """The folder of captures as the first night left it."""
+        """The folder of captures as the first night found it, the time of the file included."""
         for path in self.captures.iterdir():
             path.unlink()
-        self.add(LINES, "x.txt")
+        os.utime(self.add(LINES, "x.txt"), (1_000_000_000, 1_000_000_000))
+
+
+def new_input(project: CaptureProject, session: SparkSession) -> NewInput:
+    settings = load_settings(project.config)
+    return find_new_input(Warehouse(session, settings.warehouse), settings)
 
 
 @pytest.fixture(scope="module")
@@ -81,15 +85,6 @@ def test_the_same_capture_is_not_taken_again(taken: Taken, name: str, content: b
     assert taken.new_input().is_empty
 
 
-def test_a_moved_capture_is_read_once(tmp_path: Path, session: SparkSession) -> None:
-    project = Taken(tmp_path / "p", session)
-    (project.captures / "x.txt").rename(project.captures / "y.txt")
-    assert len(project.new_input().snapshots.moved) == 1
-    project.run(at(day=1))
-    assert not project.new_input().snapshots.moved
-    assert len(project.table("message_events")) == 3
-
-
 def changed(lines: list[str]) -> list[str]:
     """The same capture with another level of a message."""
     return change_line(lines, 4, lambda line: {**line, "row": {**line["row"], "priority": 9}})
@@ -116,7 +111,6 @@ def test_a_taken_capture_that_has_gone_is_no_fault(taken: Taken) -> None:
 def test_a_taken_capture_is_not_opened_again(taken: Taken) -> None:
     """Path, length and time are the same, so the content is not looked at."""
     path = taken.captures / "x.txt"
-    taken.run()
     state, content = path.stat(), path.read_bytes()
     path.write_bytes(content.replace(b'"complete":true', b'"complete":nope'))
     assert path.stat().st_size == state.st_size
@@ -188,12 +182,18 @@ def test_no_capture(tmp_path: Path, is_there: bool) -> None:
     assert error.startswith("nowhere: ")
 
 
-def test_captures_of_several_nights(tmp_path: Path) -> None:
-    """Between two captures the earlier one counts; a single file is an input, too."""
-    entries = [{"path": "captures/a.dump"}, {"path": "captures/b.jsonl"}]
-    project = CaptureProject(tmp_path / "p", snapshots=entries)
-    project.add(LINES, "a.dump")
-    project.add(capture_lines({"B": views()}, taken_at=at(60), id="2" * 8), "b.jsonl")
-    for minute in (30, 60):
-        project.run(at(minute))
+def test_captures_of_several_nights(tmp_path: Path, session: SparkSession) -> None:
+    """Between two captures the earlier one counts, and a moved one is read once.
+
+    A single file is an input, too.
+    """
+    project = CaptureProject(tmp_path / "p", snapshots=[{"path": "first.dump"}, {"path": "captures"}])
+    project.add(LINES, "../first.dump")
+    first = project.add(capture_lines({"B": views()}, taken_at=at(60), id="2" * 8), "b.jsonl")
+    project.run(at(30))
+    first.rename(project.captures / "c.jsonl")
+    assert len(new_input(project, session).snapshots.moved) == 1
+    project.run(at(60))
+    assert not new_input(project, session).snapshots.moved
+    assert len(project.table("message_events")) == 3
     assert {row["as_of"] for row in project.table("receive_schedule")} == {at(30)}

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pyspark.sql import SparkSession
 
 from tests.support.capture_project import CaptureProject
+from tests.support.factories import Row
 from tests.support.harness import difference
 from tests.support.model import simulate
 from tests.support.model.messages import read_messages
 from tests.support.server import message_id
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "pipelines" / "capture" / "sample"
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
+MONDAY, TUESDAY = (datetime(2026, 11, day, 7, 30, tzinfo=UTC) for day in (23, 24))
 RULE = {
     "effective_from": datetime(2026, 1, 1, tzinfo=UTC),
     "instance": "DOC1",
@@ -30,8 +34,20 @@ RULE = {
 }
 
 
-@pytest.mark.usefixtures("session")
-def test_the_schedules_are_those_of_the_log(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> CaptureProject:
+    """Nights of the documentation's example, and of the morning after the gold rule was made."""
+    project = CaptureProject(tmp_path_factory.mktemp("p") / "p", snapshots=[{"path": str(SAMPLES)}])
+    for as_of in (AS_OF, TUESDAY):
+        project.run(as_of)
+    return project
+
+
+def rows_of(project: CaptureProject, table: str, instance: str) -> list[Row]:
+    return [row for row in project.table(table) if row["instance"] == instance]
+
+
+def test_the_schedules_are_those_of_the_log(project: CaptureProject) -> None:
     events = {}
     for source in ("endpoint_events", "message_events", "queue_events"):
         lines = (ROOT / "samples" / "documentation" / f"{source}.jsonl").read_text().splitlines()
@@ -39,50 +55,47 @@ def test_the_schedules_are_those_of_the_log(tmp_path: Path) -> None:
         events[source] = [{**row, "event_time": datetime.fromisoformat(row["event_time"])} for row in rows]
     catalog = yaml.safe_load((ROOT / "conf" / "catalog.yaml").read_text())
     expected = simulate(events, catalog=catalog, rules=[RULE], as_of=AS_OF)
-    project = CaptureProject(tmp_path, snapshots=[{"path": str(SAMPLES / "DOC1-20261121T000000Z.jsonl")}])
-    project.run(AS_OF)
 
     names = {each.message_id: message_id(each, AS_OF) for each in read_messages(events["message_events"])}
     schedule = [{**row, "message_id": names[row["message_id"]]} for row in expected["receive_schedule"]]
-    assert difference(project.table("receive_schedule", list(schedule[0])), schedule) == []
-    assert project.table("transmission_schedule") == expected["transmission_schedule"] == []
-    found = {(row["is_initiator"], row["priority"], row["rule_name"]) for row in project.table("endpoints")}
-    assert found == {(True, 5, None), (False, 3, "TargetToInitiatorPriority")}
-    assert {row["created_by"] for row in project.table("endpoints")} == {"lifetime"}
+    columns = list(schedule[0])
+    found = [row for row in project.table("receive_schedule", columns) if row["as_of"] == AS_OF]
+    assert difference(found, schedule) == []
+    assert rows_of(project, "transmission_schedule", "DOC1") == expected["transmission_schedule"] == []
+    endpoints = rows_of(project, "endpoints", "DOC1")
+    assert {(row["is_initiator"], row["priority"], row["rule_name"]) for row in endpoints} == {
+        (True, 5, None),
+        (False, 3, "TargetToInitiatorPriority"),
+    }
+    assert {row["created_by"] for row in endpoints} == {"lifetime"}
     # The times that the lifetimes give are those of the log.
     begun = {
         (row["conversation_id"], row["is_initiator"]): row["created_at"] for row in expected["endpoints"]
     }
-    for row in project.table("endpoints"):
+    for row in endpoints:
         assert row["created_at"] == begun[row["conversation_id"], row["is_initiator"]]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("session")
-def test_gold_claims_wait_behind_the_feed(tmp_path: Path) -> None:
+def test_gold_claims_wait_behind_the_feed(project: CaptureProject) -> None:
     """Its dialogs are older than the gold rule, so they stay at 5; the feed's messages at 6 go first."""
-    project = CaptureProject(tmp_path, snapshots=[{"path": str(SAMPLES)}])
-    monday, tuesday = (datetime(2026, 11, day, 7, 30, tzinfo=UTC) for day in (23, 24))
-    for as_of in (monday, tuesday):
-        project.run(as_of)
     endpoints = {
         row["conversation_handle"]: row
-        for row in project.table("endpoints")
-        if row["instance"] == "SQL1" and not row["is_initiator"]
+        for row in rows_of(project, "endpoints", "SQL1")
+        if not row["is_initiator"]
     }
     pool = [row for row in endpoints.values() if row["remote_service"] == "//acme/portal/Gold"]
     assert len(pool) == 40
     assert {(row["priority"], row["created_by"]) for row in pool} == {(5, "lifetime")}
-    assert max(row["created_at"] for row in pool) < monday
-    rules = {row["name"]: row for row in project.table("priority_rules") if row["instance"] == "SQL1"}
+    assert max(row["created_at"] for row in pool) < MONDAY
+    rules = {row["name"]: row for row in rows_of(project, "priority_rules", "SQL1")}
     assert {name: (row["level"], row["valid_from"]) for name, row in rules.items()} == {
-        "NightlyFeed": (6, monday),
-        "GoldClaims": (9, tuesday),
+        "NightlyFeed": (6, MONDAY),
+        "GoldClaims": (9, TUESDAY),
     }
     waiting = [
         row
         for row in project.table("receive_schedule")
-        if row["as_of"] == tuesday and row["queue"] == "ClaimIntakeQueue"
+        if row["as_of"] == TUESDAY and row["queue"] == "ClaimIntakeQueue"
     ]
     in_order = sorted(waiting, key=lambda row: row["position"])
     senders = [endpoints[row["conversation_handle"]]["remote_service"] for row in in_order]
