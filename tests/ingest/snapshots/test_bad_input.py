@@ -3,7 +3,6 @@
 import csv
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,9 +14,11 @@ from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.load import load_settings
 from pipelines.nightly.night import ingest_new_input
 from pipelines.storage.warehouse import Warehouse
-from tests.support.factories import NOON, Row, at
+from tests.field.running import Case
+from tests.support.factories import NOON, Row, at, catalog
+from tests.support.harness import Project
 from tests.support.server import write_csv, write_views
-from tests.support.snapshot_views import GROUP, Server, conversation, handle, ready, shown, views
+from tests.support.snapshot_views import GROUP, conversation, handle, ready, shown, views
 
 
 def settings_of(folder: Path, *snapshots: Row) -> Path:
@@ -105,87 +106,6 @@ def test_without_snapshots_inputs_and_catalog_are_needed(tmp_path: Path) -> None
     assert "catalog: is missing" in str(caught.value)
 
 
-def test_spellings_of_a_servers_tools_are_read(session: SparkSession, tmp_path: Path) -> None:
-    """Braces, lower case, bits as words, blanks behind the state, upper-case headers, long fractions."""
-    server = Server(tmp_path)
-    given = views(conversation_endpoints=[], dbo_TargetQueue=[])
-    endpoint = {
-        **shown(1, False, priority=" 7"),
-        "conversation_handle": "{" + handle(1, False).lower() + "}",
-        "conversation_id": conversation(1).lower(),
-        "is_initiator": "False",
-        "state": "CO  ",
-        "lifetime": "2094-12-08 14:14:07.003",
-    }
-    message = {**ready(1, False, 0), "message_enqueue_time": "2026-11-20 11:30:00.1234567", "status": "1"}
-    for view, rows in given.items():
-        folder = tmp_path / "text"
-        folder.mkdir(exist_ok=True)
-        if rows:
-            write_csv(folder / f"{view}.csv", rows)
-    write_csv(tmp_path / "text" / "conversation_endpoints.csv", [{k.upper(): v for k, v in endpoint.items()}])
-    write_csv(tmp_path / "text" / "dbo.TargetQueue.csv", [message])
-    snapshot = {"path": "text", "instance": "SQL1", "database": "B", "format": "csv"}
-    server.settings["snapshots"] = [{**snapshot, "taken_at": "2026-11-20T12:00:00"}]
-    server.path.write_text(yaml.safe_dump(server.settings))
-    server.project.run(session, NOON)
-    [row] = server.project.table("receive_schedule")
-    assert row["message_id"] == f"{conversation(1)}/initiator/0"
-    assert row["arrived_at"] == at(-30).replace(microsecond=123456)
-    [known] = server.project.table("endpoints")
-    assert (known["conversation_handle"], known["priority"]) == (handle(1, False), 7)
-    assert (known["created_by"], known["created_at"]) == ("lifetime", at(-60).replace(microsecond=3000))
-
-
-def rejected(server: Server) -> set[tuple[str, str]]:
-    return {(row["reason"], row["event_id"]) for row in server.project.table("rejected_events")}
-
-
-def test_rows_that_fit_nothing_are_rejected_with_reasons(session: SparkSession, tmp_path: Path) -> None:
-    server = Server(tmp_path, quality={"max_rejected_share": 1.0})
-    endpoints = [
-        shown(1, False),
-        shown(2, False),
-        shown(3, True, conversation_handle=handle(2, False)),
-        shown(4, False, state="XX"),
-        shown(5, False, priority=11),
-        shown(6, False, service_id=99),
-        shown(7, False, conversation_id=None),
-    ]
-    server.snapshot(views(conversation_endpoints=endpoints), NOON)
-    server.project.run(session, NOON)
-    where = "SQL1/B/2026-11-20T12:00:00Z/conversation_endpoints"
-    assert rejected(server) == {
-        ("repeated_handle", where),
-        ("unknown_state", where),
-        ("priority_out_of_range", where),
-        ("unknown_service", where),
-        ("missing_conversation_id", where),
-    }
-    assert {row["conversation_id"] for row in server.project.table("endpoints")} == {conversation(1)}
-    [batch] = [row for row in server.project.table("batches") if row["source"] == "snapshots"]
-    assert (batch["events"], batch["accepted"], batch["rejected"]) == (9, 3, 6)
-
-
-def test_texts_that_are_no_values_are_rejected(session: SparkSession, tmp_path: Path) -> None:
-    server = Server(tmp_path, quality={"max_rejected_share": 1.0})
-    good = {key: value for key, value in ready(1, False, 0).items() if key != "message_enqueue_time"}
-    folder = tmp_path / "text"
-    write_views(folder, views(conversation_endpoints=[shown(1, False)]), "csv")
-    with (folder / "dbo.TargetQueue.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerows([good, good.values(), {**good, "status": "one"}.values(), ["1", "2"]])
-    snapshot: dict[str, Any] = {"path": "text", "instance": "SQL1", "database": "B", "format": "csv"}
-    server.settings["snapshots"] = [{**snapshot, "taken_at": NOON.isoformat()}]
-    server.path.write_text(yaml.safe_dump(server.settings))
-    server.project.run(session, NOON)
-    where = "SQL1/B/2026-11-20T12:00:00Z/dbo.TargetQueue"
-    assert rejected(server) == {("unreadable_status", where), ("broken_row", where)}
-    assert server.received() == [f"{conversation(1)}/initiator/0"]
-    [row] = server.project.table("receive_schedule")
-    assert row["conversation_group_id"] == GROUP.format(0, 1)
-
-
 def test_nanoseconds_are_listed_as_another_type(tmp_path: Path) -> None:
     """As in event files. Old writers' times in 96 bits only look like them."""
     write_views(tmp_path / "snap", views(dbo_TargetQueue=[ready(1, False, 0)]), "parquet")
@@ -202,38 +122,6 @@ def test_nanoseconds_are_listed_as_another_type(tmp_path: Path) -> None:
     ]
     pq.write_table(table, file, use_deprecated_int96_timestamps=True)
     load_settings(path)
-
-
-def test_parquet_of_other_writers_is_read(session: SparkSession, tmp_path: Path) -> None:
-    """Texts in dictionaries, and times without a zone, in 96 bits too."""
-    server = Server(tmp_path)
-    server.snapshot(
-        views(
-            conversation_endpoints=[shown(number, False) for number in (1, 2, 3)],
-            dbo_TargetQueue=[ready(1, False, 0)],
-            dbo_Second=[ready(2, False, 0)],
-            dbo_Third=[ready(3, False, 0)],
-        ),
-        NOON,
-    )
-    for name in ("conversation_endpoints", "dbo.TargetQueue", "services"):
-        file = tmp_path / "snap0" / f"{name}.parquet"
-        table = pq.read_table(file)
-        texts = {field.name for field in table.schema if field.type == pa.string()}
-        words = pa.dictionary(pa.int32(), pa.string())
-        types = [field.with_type(words) if field.name in texts else field for field in table.schema]
-        pq.write_table(table.cast(pa.schema(types)), file)
-    for name, is_old in (("dbo.Second", True), ("dbo.Third", False)):
-        file = tmp_path / "snap0" / f"{name}.parquet"
-        table = pq.read_table(file)
-        zoneless = [
-            field.with_type(pa.timestamp("us")) if field.type == pa.timestamp("us", "UTC") else field
-            for field in table.schema
-        ]
-        pq.write_table(table.cast(pa.schema(zoneless)), file, use_deprecated_int96_timestamps=is_old)
-    server.project.run(session, NOON)
-    arrived = {row["message_id"]: row["arrived_at"] for row in server.project.table("receive_schedule")}
-    assert arrived == {f"{conversation(number)}/initiator/0": at(-30) for number in (1, 2, 3)}
 
 
 def spoil(file: Path) -> None:
@@ -288,3 +176,134 @@ def test_a_nul_in_a_small_csv_view_is_an_empty_text(tmp_path: Path) -> None:
     settings = load_settings(settings_of(tmp_path, {"path": "snap", "format": "csv"}))
     [row] = settings.snapshots[0].small["service_queues"]
     assert (row["name"], row["activation_procedure"]) == ("Q", None)
+
+
+@pytest.fixture(scope="module")
+def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A night on the snapshots of four databases."""
+    folder = tmp_path_factory.mktemp("night")
+    project = Project(folder, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    writers = {"Tools": write_tools, "Rows": write_rows, "Texts": write_texts, "Parquet": write_parquet}
+    for name, write in writers.items():
+        write(folder / name)
+    entries = [
+        {
+            "path": name,
+            "instance": "SQL1",
+            "database": name,
+            "taken_at": "2026-11-20T12:00:00",
+            "format": "csv" if name in ("Tools", "Texts") else "parquet",
+        }
+        for name in writers
+    ]
+    Case(folder).configure(catalog=None, rules=None, snapshots=entries)
+    project.run(session, NOON)
+    return project
+
+
+def of(project: Project, table: str, database: str) -> list[Row]:
+    return [row for row in project.table(table) if row["database"] == database]
+
+
+def rejected(project: Project, database: str) -> set[tuple[str, str]]:
+    """Reasons and places, these without the moment of the snapshot."""
+    where = f"SQL1/{database}/2026-11-20T12:00:00Z/"
+    return {
+        (row["reason"], row["event_id"].removeprefix(where))
+        for row in project.table("rejected_events")
+        if row["event_id"].startswith(where)
+    }
+
+
+def write_tools(folder: Path) -> None:
+    """Braces, lower case, bits as words, blanks behind the state, upper-case headers, long fractions."""
+    write_views(folder, views(), "csv")
+    endpoint = {
+        **shown(1, False, priority=" 7"),
+        "conversation_handle": "{" + handle(1, False).lower() + "}",
+        "conversation_id": conversation(1).lower(),
+        "is_initiator": "False",
+        "state": "CO  ",
+        "lifetime": "2094-12-08 14:14:07.003",
+    }
+    message = {**ready(1, False, 0), "message_enqueue_time": "2026-11-20 11:30:00.1234567", "status": "1"}
+    write_csv(folder / "conversation_endpoints.csv", [{k.upper(): v for k, v in endpoint.items()}])
+    write_csv(folder / "dbo.TargetQueue.csv", [message])
+
+
+def test_spellings_of_a_servers_tools_are_read(night: Project) -> None:
+    [row] = of(night, "receive_schedule", "Tools")
+    assert row["message_id"] == f"{conversation(1)}/initiator/0"
+    assert row["arrived_at"] == at(-30).replace(microsecond=123456)
+    [known] = of(night, "endpoints", "Tools")
+    assert (known["conversation_handle"], known["priority"]) == (handle(1, False), 7)
+    assert (known["created_by"], known["created_at"]) == ("lifetime", at(-60).replace(microsecond=3000))
+
+
+def write_rows(folder: Path) -> None:
+    """Of seven endpoints two have one handle, and four break other rules."""
+    endpoints = [
+        shown(11, False),
+        shown(12, False),
+        shown(13, True, conversation_handle=handle(12, False)),
+        shown(14, False, state="XX"),
+        shown(15, False, priority=11),
+        shown(16, False, service_id=99),
+        shown(17, False, conversation_id=None),
+    ]
+    write_views(folder, views(conversation_endpoints=endpoints), "parquet")
+
+
+def test_rows_that_fit_nothing_are_rejected_with_reasons(night: Project) -> None:
+    reasons = "missing_conversation_id priority_out_of_range repeated_handle unknown_service unknown_state"
+    assert rejected(night, "Rows") == {(each, "conversation_endpoints") for each in reasons.split()}
+    assert {row["conversation_id"] for row in of(night, "endpoints", "Rows")} == {conversation(11)}
+    [batch] = [row for row in night.table("batches") if row["source"] == "snapshots"]
+    # Of the rows of Tools 4 of 4 are accepted, of Rows 3 of 9, of Texts 4 of 6, and of Parquet 8 of 8.
+    assert (batch["events"], batch["accepted"], batch["rejected"]) == (27, 19, 8)
+
+
+def write_texts(folder: Path) -> None:
+    """A queue without times, with a status that is no number, and with a row of two fields."""
+    good = {key: value for key, value in ready(21, False, 0).items() if key != "message_enqueue_time"}
+    write_views(folder, views(conversation_endpoints=[shown(21, False)]), "csv")
+    with (folder / "dbo.TargetQueue.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([good, good.values(), {**good, "status": "one"}.values(), ["1", "2"]])
+
+
+def test_texts_that_are_no_values_are_rejected(night: Project) -> None:
+    assert rejected(night, "Texts") == {
+        ("unreadable_status", "dbo.TargetQueue"),
+        ("broken_row", "dbo.TargetQueue"),
+    }
+    [row] = of(night, "receive_schedule", "Texts")
+    assert row["message_id"] == f"{conversation(21)}/initiator/0"
+    assert row["conversation_group_id"] == GROUP.format(0, 21)
+
+
+def write_parquet(folder: Path) -> None:
+    """Texts in dictionaries, and times without a zone, in 96 bits too."""
+    given = views(
+        conversation_endpoints=[shown(number, False) for number in (31, 32, 33)],
+        dbo_TargetQueue=[ready(31, False, 0)],
+        dbo_Second=[ready(32, False, 0)],
+        dbo_Third=[ready(33, False, 0)],
+    )
+    write_views(folder, given, "parquet")
+
+    def rewrite(name: str, type: pa.DataType, other: pa.DataType, **options: bool) -> None:
+        file = folder / f"{name}.parquet"
+        table = pq.read_table(file)
+        types = [field.with_type(other) if field.type == type else field for field in table.schema]
+        pq.write_table(table.cast(pa.schema(types)), file, **options)
+
+    for name in ("conversation_endpoints", "dbo.TargetQueue", "services"):
+        rewrite(name, pa.string(), pa.dictionary(pa.int32(), pa.string()))
+    for name, is_old in (("dbo.Second", True), ("dbo.Third", False)):
+        rewrite(name, pa.timestamp("us", "UTC"), pa.timestamp("us"), use_deprecated_int96_timestamps=is_old)
+
+
+def test_parquet_of_other_writers_is_read(night: Project) -> None:
+    arrived = {row["message_id"]: row["arrived_at"] for row in of(night, "receive_schedule", "Parquet")}
+    assert arrived == {f"{conversation(number)}/initiator/0": at(-30) for number in (31, 32, 33)}
