@@ -1,6 +1,7 @@
 """`--as-of latest` of all commands, and the line that says how old the data of an as_of is."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,67 +14,76 @@ pytestmark = pytest.mark.slow
 
 OLD = "the newest data is 47 h older than as_of: it is of 2026-11-20T12:50:00Z, as_of is 2026-11-22T12:00:00Z"
 TWO_DAYS_LATER = at(day=2).isoformat()
+LATEST = "2026-11-20T12:50:00.000001Z"
+QUEUE = ("--queue", "SQL1.B.TargetQueue")
+QUESTIONS: list[tuple[str, ...]] = [
+    ("coverage",),
+    ("leaks",),
+    ("next", *QUEUE),
+    ("explain", "--conversation", "c1"),
+    ("conformance",),
+    ("activation", *QUEUE),
+    ("lint", "--fail-on", "error"),
+]
+
+
+class Nights(NamedTuple):
+    """A warehouse with two published moments; the one that data is close to was run last."""
+
+    case: Case
+    later: Outcome
+    latest: Outcome
 
 
 @pytest.fixture(scope="module")
-def case(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    """A warehouse with two published moments; the one that data is close to was run last."""
+def nights(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Nights:
     project = project_in(tmp_path_factory.mktemp("project"))
     project.add(a_bit_of_everything())
-    project.run(session, at(day=2))
-    project.run(session, at(60))
-    return Case(project.folder)
+    case = Case(project.folder)
+    return Nights(case, case.published(TWO_DAYS_LATER), case.published("latest"))
+
+
+@pytest.fixture
+def case(nights: Nights) -> Case:
+    return nights.case
 
 
 def ages(outcome: Outcome) -> list[str]:
     return [line for line in outcome.err.splitlines() if "newest data" in line]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        ("waiting",),
-        ("coverage",),
-        ("leaks",),
-        ("next", "--queue", "SQL1.B.TargetQueue"),
-        ("explain", "--conversation", "c1"),
-        ("conformance",),
-        ("activation", "--queue", "SQL1.B.TargetQueue"),
-    ],
-    ids=lambda question: question[0],
-)
-def test_a_question_says_how_old_the_data_is_beside_its_answer(case: Case, question: tuple[str, ...]) -> None:
-    asked = (*question, "--format", "json")
+def test_a_question_says_how_old_the_data_is_beside_its_answer(case: Case) -> None:
+    """Without `--as-of` it is of the latest moment that was published, whichever was run last."""
+    asked = ("waiting", "--format", "json")
     newest, latest = case.job(*asked), case.job(*asked, "--as-of", "latest")
     assert (newest.code, latest.code) == (0, 0), newest.err + latest.err
     assert (ages(newest), ages(latest)) == ([OLD], [OLD])
     assert newest.json == latest.json
     assert "newest data" not in newest.out
-    near = case.job(*asked, "--as-of", at(60).isoformat())
+    near = case.job(*asked, "--as-of", LATEST)
     assert (near.code, ages(near)) == (0, [])
 
 
-def test_the_page_the_summary_activation_and_lint_say_the_same(case: Case, tmp_path: Path) -> None:
-    page = case.job("report", "--out", tmp_path / "page.html")
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question[0])
+def test_each_question_takes_latest(case: Case, question: tuple[str, ...]) -> None:
+    done = case.job(*question, "--as-of", "latest")
+    assert (done.code, ages(done)) == (0, [OLD])
+    assert "newest data" not in done.out
+
+
+def test_the_page_and_the_summary_say_the_same(nights: Nights, tmp_path: Path) -> None:
+    page = nights.case.job("report", "--out", tmp_path / "page.html")
     assert (page.code, ages(page)) == (0, [OLD])
     caveat = f"{OLD}; what happened since is not known"
     assert caveat in (tmp_path / "page.html").read_text()
-    night = case.published(TWO_DAYS_LATER)
-    assert ages(night) == []
-    assert f"- {caveat}" in night.out.splitlines()
-    window = case.job("activation", "--as-of", "latest")
-    assert (window.code, ages(window)) == (0, [OLD])
-    done = case.job("lint", "--as-of", "latest", "--fail-on", "error")
-    assert (done.code, ages(done)) == (0, [OLD])
-    assert done.out == case.job("lint", "--as-of", TWO_DAYS_LATER, "--fail-on", "error").out
+    assert ages(nights.later) == []
+    assert f"- {caveat}" in nights.later.out.splitlines()
 
 
-def test_a_night_of_the_latest_says_its_moment(case: Case) -> None:
-    done = case.published("latest")
-    moment = "2026-11-20T12:50:00.000001Z"
-    assert f"as_of is {moment}, the latest" in done.err.splitlines()
-    assert f"Waiting at {moment}" in done.out
-    assert "newest data" not in done.out + done.err
+def test_a_night_of_the_latest_says_its_moment(nights: Nights) -> None:
+    assert f"as_of is {LATEST}, the latest" in nights.latest.err.splitlines()
+    assert f"Waiting at {LATEST}" in nights.latest.out
+    assert "newest data" not in nights.latest.out + nights.latest.err
 
 
 def test_a_night_before_all_data_is_exit_code_2(case: Case) -> None:
