@@ -240,14 +240,14 @@ def test_a_warehouse_of_an_older_version_is_refused(tmp_path: Path) -> None:
         maintain_by(str(tmp_path), keep_hours=0)
 
 
-@pytest.mark.parametrize("days", [0, 800_000, 2_000_000_000])
-def test_more_days_than_there_are_keep_all(embedded: SparkSession, tmp_path: Path, days: int) -> None:
+def test_more_days_than_there_are_keep_all(embedded: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     warehouse = project.warehouse(embedded)
     for day in range(2):
         night(warehouse, at(day=day))
-    maintain(warehouse, keep_days=days, keep_hours=0)
-    assert len({row["as_of"] for row in project.table("unresolved")}) == (2 if days else 1)
+    for days in (800_000, 2_000_000_000, 0):
+        maintain(warehouse, keep_days=days, keep_hours=0)
+        assert len({row["as_of"] for row in project.table("unresolved")}) == (2 if days else 1), days
 
 
 def test_the_command_starts_no_engine(

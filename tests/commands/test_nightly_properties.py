@@ -1,7 +1,5 @@
-"""What must hold of a night whatever the log: backfills, reruns, splits, Spark's settings, later changes."""
+"""What must hold of a night whatever the log: backfills, reruns, few events, later changes."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -30,12 +28,12 @@ from tests.support.factories import (
     message_event,
     queue_event,
 )
-from tests.support.harness import SOURCES, Project, difference, marked, one_log
+from tests.support.harness import SOURCES, Project, difference, one_log
 from tests.support.model import simulate
 from tests.support.nights import DAYS, nights, stretched
 from tests.support.random_logs import PUBLIC, project_of, random_logs, require_equal
-from tests.support.strategies import Log, logs, splits
-from tests.support.strategies.base import START, Batch
+from tests.support.strategies import Log, logs
+from tests.support.strategies.base import START
 from tests.support.warehouses import changed, commits, contents
 
 pytestmark = pytest.mark.slow
@@ -72,10 +70,11 @@ def long_transactions() -> Events:
 
 @dataclass(frozen=True)
 class Backfilled:
-    """A warehouse after three nights out of order and runs for several as_of out of order."""
+    """A warehouse after three nights' events out of order, and runs for several as_of out of order."""
 
     project: Project
     log: Log
+    commits_in_a_night: int
     before_rerun: dict[str, list[str]]
     after_rerun: dict[str, list[str]]
 
@@ -95,15 +94,22 @@ def backfilled(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
         top=2,
         starvation={"after_seconds": 5 * 3600, "raise_by": 2},
     )
-    project = project_of(tmp_path_factory.mktemp("backfilled"), log)
-    for night, as_of in ((second, DAYS[2]), (third, DAYS[0]), (first, DAYS[1])):
-        project.add(night)
-        project.run(session, as_of)
+    project = project_of(tmp_path_factory.mktemp("backfilled"), log, quality={"max_rejected_share": 1.0})
+    for number, night in enumerate((second, third, first)):
+        night["message_events"].append(message_event("OTHER", f"rejected/{number}"))
+    project.add(second)
+    project.run(session, DAYS[2])
+    project.add(third)
+    project.take_in(session)
+    project.add(first)
+    before_night = commits(project)
+    project.run(session, DAYS[1])
+    in_a_night = commits(project) - before_night
     for as_of in (DAYS[0], DAYS[2]):
         project.run(session, as_of)
     before = contents(project)
     project.run(session, DAYS[1])
-    return Backfilled(project, log, before, contents(project))
+    return Backfilled(project, log, in_a_night, before, contents(project))
 
 
 def _long_catalog() -> Row:
@@ -146,9 +152,9 @@ def test_a_group_is_locked_until_its_transaction_ended_days_after_its_conversati
 def test_a_rerun_changes_nothing_but_runs(backfilled: Backfilled) -> None:
     assert changed(backfilled.before_rerun, backfilled.after_rerun) == {}
     runs = backfilled.project.table("runs")
-    assert sorted(row["as_of"] for row in runs) == sorted(DAYS * 2)
+    assert sorted(row["as_of"] for row in runs) == sorted([*DAYS, DAYS[1], DAYS[2]])
     assert {row["status"] for row in runs} == {"succeeded"}
-    assert len({row["run_id"] for row in runs}) == 6
+    assert len({row["run_id"] for row in runs}) == 5
 
 
 def test_runs_count_the_rows_of_each_table(backfilled: Backfilled) -> None:
@@ -165,50 +171,20 @@ def test_an_empty_log_leaves_every_public_table(session: SparkSession, tmp_path:
     assert rows == {**dict.fromkeys(rows, 0), "runs": 1}
 
 
-def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
+def test_a_night_is_few_commits(backfilled: Backfilled) -> None:
     """Of all tables together, with something new of every kind, once the tables are there."""
-    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 0.5})
-    found = []
-    for number in range(2):
-        name = f"c{number}"
-        project.add(
-            by_source(
-                endpoint_event(conversation=name, event_time=at(day=number)),
-                message_event("SENT", f"{name}/0", event_time=at(day=number)),
-                message_event("OTHER", f"{name}/0"),
-                queue_event("RECEIVE", name, event_time=at(day=number)),
-            )
-        )
-        before = commits(project)
-        project.run(session, at(60, day=number))
-        found.append(commits(project) - before)
-    assert found[1] <= COMMITS_A_NIGHT, found
+    assert backfilled.commits_in_a_night <= COMMITS_A_NIGHT
 
 
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
-@given(logs().flatmap(lambda log: st.tuples(st.just(log), splits(log))))
-def test_any_order_and_repetition_equals_the_model(
-    session: SparkSession, pieces: tuple[Log, list[Batch]]
-) -> None:
-    """One small log at a time, so that a failure shrinks; test_against_model.py tries many at once."""
-    log, batches = pieces
-    log = one_log([log])
-    with TemporaryDirectory() as folder:
-        project = project_of(Path(folder) / "project", log)
-        for batch in one_marked(batches):
-            project.add(batch)
-            project.take_in(session)
-        project.run(session, log.as_of)
-        require_equal(project, log)
-
-
-@pytest.mark.long
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs(), st.integers(1, 4), st.booleans())
 def test_a_handful_of_events_that_come_twice_equals_the_model(
     session: SparkSession, log: Log, count: int, at_once: bool
 ) -> None:
-    """Few rows, and columns of one value: engines read these in ways of their own; many logs have none."""
+    """Few rows, and columns of one value: engines read these in ways of their own; many logs have none.
+
+    One small log at a time, so that a failure shrinks; test_against_model.py tries many at once.
+    """
     moment = {"event_time": START} if at_once else {}
     events = {source: [row | moment for row in rows[:count]] for source, rows in log.events.items()}
     few = one_log([replace(log, **events)])
@@ -217,22 +193,6 @@ def test_a_handful_of_events_that_come_twice_equals_the_model(
         project.add({source: rows * 2 for source, rows in few.events.items()})
         project.run(session, few.as_of)
         require_equal(project, few)
-
-
-def one_marked(batches: list[Batch]) -> list[Batch]:
-    """The batches with the ids that `one_log` gives a single log."""
-    return [
-        {source: [marked(row, "00.") for row in rows] for source, rows in each.items()} for each in batches
-    ]
-
-
-@contextmanager
-def edited(project: Project, name: str) -> Iterator[object]:
-    """One of the project's files, to change in place."""
-    path = project.folder / f"{name}.yaml"
-    content = yaml.safe_load(path.read_text())
-    yield content
-    path.write_text(yaml.safe_dump(content))
 
 
 def test_changes_of_rules_and_catalog_and_late_creations(session: SparkSession, tmp_path: Path) -> None:
@@ -266,11 +226,7 @@ def test_changes_of_rules_and_catalog_and_late_creations(session: SparkSession, 
         {"kind": "receive", "id": "stays/0", "reason": "service_not_in_catalog"}
     ]
 
-    (tmp_path / "rules.yaml").write_text(
-        yaml.safe_dump(
-            [gold | {"effective_from": at(10).isoformat(), "create": gold["create"] | {"level": 3}}]
-        )
-    )
+    project.set_rules([gold | {"create": gold["create"] | {"level": 3}}])
     project.add(
         by_source(
             endpoint_event(conversation="late", event_id="earlier", event_time=at(5)),
@@ -288,9 +244,8 @@ def test_changes_of_rules_and_catalog_and_late_creations(session: SparkSession, 
     ]
     assert sorted(tuple(row.values()) for row in project.table("endpoints", columns)) == resolved
 
-    with edited(project, "catalog") as content:
-        assert isinstance(content, dict)
-        content["instances"][0]["databases"].append(database("B", TARGET, "TargetQueue"))
+    places["instances"][0]["databases"].append(database("B", TARGET, "TargetQueue"))
+    (tmp_path / "catalog.yaml").write_text(yaml.safe_dump(places))
     project.run(session, at(60))
     resolved[2] = ("stays", False, 5, None, None, "TargetQueue")
     assert sorted(tuple(row.values()) for row in project.table("endpoints", columns)) == resolved
