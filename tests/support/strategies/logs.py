@@ -81,13 +81,6 @@ def logs(draw: st.DrawFn) -> Log:
     )
 
 
-@st.composite
-def splits(draw: st.DrawFn, log: Log) -> list[Batch]:
-    """The log's events in one to three batches, shuffled, some of them repeated."""
-    random = draw(st.randoms(use_true_random=True))
-    return split(log.events, draw(st.integers(1, 3)), random)
-
-
 def split(events: Batch, count: int, random: Random) -> list[Batch]:
     """Deal the events to the batches, one in five a second time, GUIDs in any spelling."""
     batches: list[Batch] = [{source: [] for source in events} for _ in range(count)]
