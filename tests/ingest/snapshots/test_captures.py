@@ -167,9 +167,9 @@ def _as_of_one_server(number: int) -> Callable[[Row], str]:
 
 
 def test_a_night_on_hostile_names(tmp_path: Path) -> None:
-    """Each of a server, its database, queue, service, contract, message type and rule.
+    """Each of a database, its queue, service, contract, message type and rule; the server has six in its own.
 
-    One more server has queues of one name in two schemas: that of dbo keeps its name, in the services'
+    Another server has queues of one name in two schemas: that of dbo keeps its name, in the services'
     bindings too.
     """
     project = CaptureProject(tmp_path / "p")
@@ -187,6 +187,7 @@ def test_a_night_on_hostile_names(tmp_path: Path) -> None:
         **{"dbo.TargetQueue": [ready(51, False, 0)], "sales.TargetQueue": [ready(52, False, 0)]},
     )
     project.add(capture_lines({"B": two_schemas}))
+    databases = {}
     for number, name in enumerate(HOSTILE_NAMES):
         here: Row = {"service_contract_id": 7, "service_id": 2, "far_service": name}
         shows: dict[Any, list[Row]] = {
@@ -204,30 +205,27 @@ def test_a_night_on_hostile_names(tmp_path: Path) -> None:
             ("dbo", name): [ready(number, False, 0, message_type_name=name)],
         }
         del shows["dbo.TargetQueue"]
-        lines = capture_lines({name: shows}, server=f"{number} {name}", id=f"{number:08}")
-        project.add(lines, f"{number}.jsonl")
+        databases[name] = shows
+    server = "".join(HOSTILE_NAMES[:6])
+    project.add(capture_lines(databases, server=server, id="1" * 8), "hostile.jsonl")
     project.run()
-    servers = {f"{number} {name}": name for number, name in enumerate(HOSTILE_NAMES)}
 
     def found(table: str, *columns: str) -> set[tuple[Any, ...]]:
         return {tuple(row.values()) for row in project.table(table, columns)}
 
     assert found("receive_schedule", "instance", "database", "queue", "conversation_handle") == {
-        *(
-            (server, name, name, handle(number, False))
-            for number, (server, name) in enumerate(servers.items())
-        ),
+        *((server, name, name, handle(number, False)) for number, name in enumerate(HOSTILE_NAMES)),
         ("SQL1", "B", "TargetQueue", handle(51, False)),
         ("SQL1", "B", "sales.TargetQueue", handle(52, False)),
     }
-    columns = ("instance", "contract", "local_service", "remote_service", "queue")
+    columns = ("instance", "database", "contract", "local_service", "remote_service", "queue")
     assert found("endpoints", *columns) == {
-        *((server, name, name, name, name) for server, name in servers.items()),
-        ("SQL1", "Contract", "Two", "InitiatorService", "TargetQueue"),
-        ("SQL1", "Contract", "Three", "InitiatorService", "sales.TargetQueue"),
+        *((server, name, name, name, name, name) for name in HOSTILE_NAMES),
+        ("SQL1", "B", "Contract", "Two", "InitiatorService", "TargetQueue"),
+        ("SQL1", "B", "Contract", "Three", "InitiatorService", "sales.TargetQueue"),
     }
     assert found("priority_rules", "instance", "database", "name", "level") == {
-        (server, name, name, 9) for server, name in servers.items()
+        (server, name, name, 9) for name in HOSTILE_NAMES
     }
 
 
