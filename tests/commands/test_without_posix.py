@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.field.running import run
 from tests.support.factories import at
+from tests.support.harness import Project
 from tests.support.processes import ROOT, ended
 from tests.support.small_project import a_bit_of_everything, project_in
 from tests.support.warehouses import changed, contents
@@ -51,13 +52,20 @@ launch(lambda _: max(cli.run([*line.split(), "--config", config]) for line in li
 """
 
 
+@pytest.fixture(scope="module")
+def here(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A published night of this process."""
+    project = project_in(tmp_path_factory.mktemp("here"))
+    project.add(a_bit_of_everything())
+    project.run(embedded, AS_OF)
+    return project
+
+
 @pytest.mark.long
-def test_a_night_and_its_questions(embedded: SparkSession, tmp_path: Path) -> None:
+def test_a_night_and_its_questions(here: Project, tmp_path: Path) -> None:
     """The process has another time zone, which it can't change."""
-    here, there = project_in(tmp_path / "here"), project_in(tmp_path / "there")
-    for project in (here, there):
-        project.add(a_bit_of_everything())
-    here.run(embedded, AS_OF)
+    there = project_in(tmp_path)
+    there.add(a_bit_of_everything())
     as_of, queue = AS_OF.isoformat(), "--queue SQL1.B.TargetQueue --format json"
     questions = [
         f"next {queue}",
@@ -83,13 +91,10 @@ def test_a_night_and_its_questions(embedded: SparkSession, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_a_console_of_code_page_1252(embedded: SparkSession, tmp_path: Path) -> None:
+def test_a_console_of_code_page_1252(here: Project) -> None:
     """A character that the console lacks is written as an escape."""
-    project = project_in(tmp_path)
-    project.add(a_bit_of_everything())
-    project.run(embedded, AS_OF)
     names = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0", "NO_COLOR": "1"}
-    asked = [sys.executable, "-m", "jobs.next", "--config", project.config, "--queue"]
+    asked = [sys.executable, "-m", "jobs.next", "--config", here.config, "--queue"]
     done = ended([*asked, "SQL1.B.TargetQueue"], names)
     assert done.returncode == 0
     assert done.stdout.isascii()
