@@ -8,6 +8,8 @@ import pyspark
 import pytest
 
 JARS = Path(pyspark.__file__).parent / "jars"
+UNREACHED = ("Failed to fetch", "error sending request", "dns error", "network was disabled")
+"""What uv says where it does not reach the package index."""
 
 
 def needs(found: object, name: str, reason: str) -> pytest.MarkDecorator:
