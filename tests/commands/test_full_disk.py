@@ -25,5 +25,5 @@ def test_a_full_disk_loses_nothing(embedded: SparkSession, tmp_path: Path) -> No
         expected, whole = contents(project), disk.used()
         for share in (0.2, 0.8):
             assert fills(disk, int(whole * share), "embedded", project, AS_OF)
-            finish("embedded", project, AS_OF)
-            assert changed(expected, contents(project)) == {}
+        finish("embedded", project, AS_OF)
+        assert changed(expected, contents(project)) == {}
