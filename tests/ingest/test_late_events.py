@@ -78,7 +78,7 @@ def test_late_events_equal_the_model(session: SparkSession, tmp_path: Path) -> N
     in_time, late = dealt(first.events, Random(41))
     project = project_of(tmp_path, log)
     project.add(in_time)
-    project.run(session, OF_THE_FIRST)
+    project.take_in(session)
     project.add({source: [*late[source], *second.events[source]] for source in SOURCES})
     project.run(session, second_as_of := START + LATER + timedelta(hours=15))
     assert any(row["closed_on"] and row["fold"] == 1 for row in project.table("message_events"))
@@ -144,6 +144,6 @@ def test_rows_out_of_reach_stay_when_others_of_their_message_come_back(
                 message_event("SENT", f"other/{project.nights}", event_time=at(60, day=day)),
             )
         )
-        project.run(session, at(90, day=day))
+        project.take_in(session)
     found = [row["event_id"] for row in project.table("message_events") if row["message_id"] == "c1/0"]
     assert sorted(found) == ["FORWARDED c1/0 True", "RECEIVED c1/0 True", "SENT c1/0 True"]
