@@ -34,10 +34,18 @@ def test_the_scripts_are_for_any_shell() -> None:
 
 
 @pytest.mark.long
-def test_nights_of_two_servers_an_upgrade_and_the_way_back(place: Place) -> None:
+def test_nights_of_several_servers_an_upgrade_and_the_way_back(place: Place) -> None:
+    """Of four servers, two have one name."""
+    _, settings = blocks(SERVERS, "yaml")
+    (place.folder / "priorities.yaml").write_text(settings)
     place.serve_both()
+    place.serve("london.example.com", lines_of("SQL1", NOON, 3))
+    place.serve("paris.example.com", lines_of("SQL1", NOON, 4))
+    (capture,) = blocks(SERVERS, "sh")
+    assert place.sh(capture).returncode == 0
     assert place.night() == 0, place.log
-    before = [(NOON, "SQL1", "01"), (NOON, "SQL2", "02")]
+    servers = {"LONDON": "03", "PARIS": "04", "SQL1": "01", "SQL2": "02"}
+    before = [(NOON, server, number) for server, number in servers.items()]
     assert place.receive() == before
 
     place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
@@ -63,12 +71,13 @@ def test_nights_of_two_servers_an_upgrade_and_the_way_back(place: Place) -> None
         f"pip install --find-links wheels {extras}==1.0.0",
     ]
 
-    # A day later SQL2 does not answer, and a reader of SQL1 has taken nothing.
+    # A day later SQL2 does not answer, and a reader of SQL1 has taken nothing. One name is said otherwise.
+    (place.folder / "priorities.yaml").write_text(settings.replace("instance: LONDON", "instance: OXFORD"))
     place.silence("SQL2")
     place.serve("SQL1", lines_of("SQL1", at(day=1), 1))
     said = place.log.count("the latest")
     assert place.night() == 1, place.log
-    assert place.receive()[2:] == [(at(day=1), "SQL1", "01"), (at(day=1), "SQL2", "02")]
+    assert place.receive()[4:] == [(at(day=1), server, number) for server, number in servers.items()]
     assert place.log.count("the latest") == said + 1
 
 
@@ -117,25 +126,6 @@ def test_a_week_and_a_rebuild(place: Place) -> None:
     assert sorted(path.name for path in captures.iterdir()) == [old, "SQL1-first.jsonl", new]
     assert place.receive() == tables
     assert (place.folder / "warehouse.old" / "runs").exists()
-
-
-@pytest.mark.long
-def test_two_servers_of_one_name(place: Place) -> None:
-    _, settings = blocks(SERVERS, "yaml")
-    (place.folder / "priorities.yaml").write_text(settings)
-    place.serve_both()
-    place.serve("london.example.com", lines_of("SQL1", NOON, 3))
-    place.serve("paris.example.com", lines_of("SQL1", NOON, 4))
-    (capture,) = blocks(SERVERS, "sh")
-    assert place.sh(capture).returncode == 0
-    assert place.night() == 0, place.log
-    servers = {"LONDON": "03", "PARIS": "04", "SQL1": "01", "SQL2": "02"}
-    expected = [(NOON, server, number) for server, number in servers.items()]
-    assert place.receive() == expected
-
-    (place.folder / "priorities.yaml").write_text(settings.replace("instance: LONDON", "instance: OXFORD"))
-    assert place.night() == 0, place.log
-    assert place.receive() == expected
 
 
 def test_the_extras_are_those_of_the_package() -> None:
