@@ -80,10 +80,10 @@ def build(folder: Path) -> Path:
 
 def install(wheel: Path, folder: Path) -> tuple[Path, str]:
     """Make an environment with the wheel and its extra `embedded`, and say where the packages come from."""
-    uv = [sys.executable, "-m", "uv"]
+    uv: list[str | Path] = [sys.executable, "-m", "uv"]
     done = ended([*uv, "venv", "--quiet", "--python", sys.executable, folder], wheel.parent)
     assert done.returncode == 0, done.stderr
-    install = [*uv, "pip", "install", "--quiet", "--python", folder]
+    install: list[str | Path] = [*uv, "pip", "install", "--quiet", "--python", folder]
     done = ended([*install, f"{wheel}[embedded]"], wheel.parent)
     if done.returncode == 0:
         return folder / "bin" / "priorities", "an index"
