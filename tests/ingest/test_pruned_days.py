@@ -2,10 +2,12 @@
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from deltalake import DeltaTable
@@ -134,23 +136,45 @@ def of_rows_left(late: Events, before: Mapping[str, Sequence[Row]]) -> Events:
     }
 
 
-@pytest.mark.parametrize("history", ["large", "small"])
-def test_later_as_ofs_are_those_of_a_whole_ledger(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: str
-) -> None:
-    """Four days of random logs, a batch each, then late events of days that are left.
+class Days(NamedTuple):
+    """Four days of random logs, a batch each, in a whole and a pruned warehouse; late events are to come."""
 
-    In a large history no late event finds rows closed before its own day, so nothing differs. In a small one
-    late events find all rows; those that refer to pruned rows are left out.
-    """
-    monkeypatch.setattr(fold, "SMALL_HISTORY", HISTORIES[history])
+    project: Project
+    pruned: Pruned
+    late: Events
+
+
+@pytest.fixture(scope="module")
+def both(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Days:
     log = with_ends(stretched(one_log(random_logs(LOGS, 51)), 4), Random(52))
     by_day, late = days_of(log, 0.15, Random(51))
-    project = project_of(tmp_path, log, activation=None)
+    project = project_of(tmp_path_factory.mktemp("days"), log, activation=None)
     for events in by_day:
         project.add(events)
         project.take_in(session)
-    pruned = Pruned(project, session)
+    return Days(project, Pruned(project, session), late)
+
+
+@pytest.fixture
+def days(both: Days, tmp_path: Path) -> Days:
+    """A copy without the files of events, which it has ingested under other names."""
+    project, pruned = both.project.copied(tmp_path), copy(both.pruned)
+    pruned.folder = tmp_path
+    for file in tmp_path.glob("*_events/*.jsonl"):
+        file.unlink()
+    return Days(project, pruned, both.late)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_later_as_ofs_are_those_of_a_whole_ledger(
+    session: SparkSession, days: Days, monkeypatch: pytest.MonkeyPatch, history: str
+) -> None:
+    """In a large history no late event finds rows closed before its own day, so nothing differs.
+
+    In a small one late events find all rows; those that refer to pruned rows are left out.
+    """
+    monkeypatch.setattr(fold, "SMALL_HISTORY", HISTORIES[history])
+    project, pruned, late = days
     assert [line.partition(": delete ")[0] for line in pruned.lines[:4]] == list(LEDGER)
     before = rows_of(project, LEDGER)
     require_same(rows_of(pruned, LEDGER), left(before))
