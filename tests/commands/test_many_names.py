@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.engine.frames import small_frame
 from schemas.outputs import SNAPSHOTS
-from tests.field.running import run
+from tests.field.running import Case, run
 from tests.support.factories import (
     Row,
     at,
@@ -29,7 +29,6 @@ PERIOD = ("--from", at(0).isoformat(), "--to", AS_OF.isoformat())
 THIRD = "00000003-0000-4000-8000-000000000000"
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "why": (),
-    "why, one name of many queues": ("--queue", "Q"),
     "why, to send": ("--transmission",),
     "why, one of a kind": ("--database", "Db0003", "--contract", "Contract0003"),
     "next": ("--queue", "Db0003.Q"),
@@ -37,7 +36,6 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "waiting": ("--by", "database,queue,contract,local_service,remote_service,level"),
     "explain": ("--conversation", THIRD),
     "explain, a message": ("--message", f"{THIRD}/0"),
-    "leaks": (),
     "expect": (),
     "coverage": (),
     "rejected": (),
@@ -122,7 +120,7 @@ def published(session: SparkSession, folder: Path, count: int) -> Project:
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(60, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.long)],
+    params=[pytest.param(60, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.long)],
 )
 def many(
     request: pytest.FixtureRequest, session: SparkSession, tmp_path_factory: pytest.TempPathFactory
@@ -148,10 +146,9 @@ def test_an_answer_at_any_number_of_databases(many: Project, question: str) -> N
 
 def test_all_queues_of_a_name_and_all_leaks_are_counted(many: Project) -> None:
     count = len(many.settings().catalog.instances[0].databases)
-    why = run("why", "--config", many.config, "--queue", "Q", "--format", "json").json
-    assert why["situation"]["messages"] == count
-    leaks = run("leaks", "--config", many.config, "--format", "json").json
-    assert leaks["endpoints"] == count
+    case = Case(many.folder)
+    assert case.ask("why", "--queue", "Q")["situation"]["messages"] == count
+    assert case.ask("leaks")["endpoints"] == count
     [met] = many.table("expectations", ["value", "met"])
     assert met == {"value": count, "met": False}
 
