@@ -194,11 +194,11 @@ def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.long
 def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
     """The only one that runs all of it: log, nights, peer, and tables that are compared."""
-    bench = Bench(Options(tmp_path, (EMBEDDED,), messages=2_000, memory="2g"))
+    bench = Bench(Options(tmp_path, (EMBEDDED,), messages=600, memory="2g"))
     for name in ("small", "cold", "queries"):
         EXPERIMENTS[name](bench)
     nights = [m for m in bench.measures if m.experiment == "small" and m.system == EMBEDDED]
-    assert 500 < nights[0].rows["endpoints"] < nights[1].rows["endpoints"]
+    assert 150 < nights[0].rows["endpoints"] < nights[1].rows["endpoints"]
     assert 0 < nights[1].commits <= 15
     asked = bench.measures[-1]
     assert asked.steps.keys() == {"next_100_messages", "explain_message"}
