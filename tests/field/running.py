@@ -16,6 +16,7 @@ import yaml
 from deltalake import DeltaTable
 
 from pipelines.commands import launch
+from tests.support.harness import marked
 
 CASES = Path(__file__).parent / "cases"
 COMMANDS = {"fold": "ingest", "lint_rules": "lint"}
@@ -105,6 +106,12 @@ class Case:
         settings = yaml.safe_load(path.read_text()) if path.exists() else {"warehouse": "warehouse"}
         path.write_text(yaml.safe_dump({**settings, **changes}, allow_unicode=True))
 
+    def set_catalog(self, *instances: Row) -> None:
+        """Give the project a catalog of these instances."""
+        text = yaml.safe_dump({"instances": [*instances]}, allow_unicode=True)
+        (self.folder / "catalog.yaml").write_text(text)
+        self.configure(catalog="catalog.yaml")
+
     def set_log(self, events: dict[str, list[Row]]) -> None:
         """Give the project an input of JSON lines for each kind of event."""
         for name, rows in events.items():
@@ -116,6 +123,24 @@ class Case:
 
 OpenCase = Callable[..., Case]
 """The fixture that copies a case of this name: `open_case("field-08-null-word")`."""
+
+
+def log_of(case: str, instance: str) -> dict[str, list[Row]]:
+    """The events of a case's log, as an instance of this name has them, with ids of their own."""
+    return {
+        source: [
+            marked(json.loads(line), instance) | {"instance": instance}
+            for path in sorted((CASES / case).rglob(f"{source}/*"))
+            for line in path.read_text().splitlines()
+        ]
+        for source in EVENTS
+    }
+
+
+def instance_of(case: str, name: str) -> Row:
+    """The only instance of a case's catalog, under another name."""
+    [instance] = yaml.safe_load((CASES / case / "catalog.yaml").read_text())["instances"]
+    return {**instance, "name": name}
 
 
 def rewrite(path: Path, change: Callable[[dict[str, str]], None]) -> None:
