@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import yaml
 from deltalake import write_deltalake
 
-from tests.field.running import Case, Row
+from tests.field.running import AS_OF, Case, Row
 
 CLEAN = "field-12-idle-server-crash"
 QUEUE = "dbo.MillQueue"
@@ -69,21 +69,30 @@ class Servers:
 
     def __init__(self, case: Case, forms: Mapping[str, Change]) -> None:
         self.case, self.names = case, list(forms)
-        [entry] = yaml.safe_load(Path(case.config).read_text())["snapshots"]
-        entries = []
+        [self._clean] = yaml.safe_load(Path(case.config).read_text())["snapshots"]
+        self._entries: list[Row] = []
         for name, change in forms.items():
             # A folder without blanks: the embedded engine opens no Delta table in another.
-            snap = case.folder / f"snap-{name.replace(' ', '-')}"
-            shutil.copytree(case.folder / entry["path"], snap)
-            ids = self._ids(name)
-            for path in snap.glob("*.csv"):
-                path.write_bytes(path.read_bytes().replace(OWN_IDS.encode(), ids.encode()))
-            own = {"path": snap.name, "instance": name}
-            entries.append({**entry, **own, **(change(snap) or {})})
-        case.configure(snapshots=entries)
-        self.night = case.published()
+            self.add(name, change, path=f"snap-{name.replace(' ', '-')}")
+        self.publish()
+
+    def add(self, name: str, change: Change, **own: str) -> None:
+        """Add a snapshot of a server, in this form; `own` is what is its own in its entry in the settings."""
+        snap = self.case.folder / own["path"]
+        shutil.copytree(self.case.folder / self._clean["path"], snap)
+        ids = self._ids(name)
+        for path in snap.glob("*.csv"):
+            path.write_bytes(path.read_bytes().replace(OWN_IDS.encode(), ids.encode()))
+        self._entries.append({**self._clean, **own, "instance": name, **(change(snap) or {})})
+
+    def publish(self, as_of: str = AS_OF) -> None:
+        """Run a night on the snapshots, and read its tables."""
+        self.case.configure(snapshots=self._entries)
+        self.night = self.case.published(as_of)
         self._rows = {
-            table: case.table(table) for table in TABLES if (case.folder / "warehouse" / table).exists()
+            table: self.case.table(table)
+            for table in TABLES
+            if (self.case.folder / "warehouse" / table).exists()
         }
 
     def rows(self, table: str, name: str) -> list[Row]:
