@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.field.running import Case, OpenCase, table_of
+from pipelines.config.load import KNOWN_ONLY, load_settings
+from pipelines.config.proposal import Proposal, keep_standing_rules, read_changes, read_replacement
+from pipelines.config.proposed_settings import read_proposed_settings
+from tests.field.running import Case, OpenCase, Outcome, table_of
 
 pytestmark = pytest.mark.slow
 
@@ -38,15 +41,32 @@ def forwarded(open_case: OpenCase) -> Case:
     return case
 
 
-def levels(case: Case, out: Path, *options: str | Path) -> Levels:
-    """The endpoints that change."""
-    found = case.job("whatif", "--out", out, *options)
+def answered(case: Case, out: Path, *options: str | Path) -> tuple[Levels, Outcome]:
+    """The endpoints that change, and how `whatif` ended."""
+    found = case.job("whatif", "--out", out, "--format", "json", *options)
     assert found.code == 0, found.err
     columns = ("recorded", "today", "proposed", "cause")
-    return {
-        CONVERSATIONS[row["conversation_id"]]: tuple(row[name] for name in columns)  # type: ignore[misc]
+    changed = {
+        CONVERSATIONS[row["conversation_id"]]: tuple(row[name] for name in columns)
         for row in table_of(out, "whatif_endpoints")
     }
+    return changed, found  # type: ignore[return-value]
+
+
+def levels(case: Case, out: Path, *options: str | Path) -> Levels:
+    """The endpoints that change."""
+    return answered(case, out, *options)[0]
+
+
+def changed_by(case: Case, *files: Path | str) -> Proposal:
+    """What `--change` makes of files, without an engine."""
+    return read_changes(load_settings(case.config, KNOWN_ONLY), [str(file) for file in files])
+
+
+def rules_of(proposal: Proposal) -> dict[str, int]:
+    """The levels of the rules of MillDB that stand then."""
+    standing = keep_standing_rules(proposal.settings.rule_history)
+    return {rule.name: rule.level for rule in standing if rule.database == "MillDB"}
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -86,22 +106,25 @@ def test_a_change_alters_a_rule_that_only_a_snapshot_shows(mill: Case, tmp_path:
 
 
 HAS = "IF {}EXISTS (SELECT 1 FROM sys.conversation_priorities WHERE name = N'GoldOrders')\n"
-DROPPED: Levels = {1: (9, 9, 3, "proposal"), **DRIFT}
-SILVER: Levels = dict.fromkeys((2, 3), (3, 3, 10, "proposal")) | DRIFT
-CHANGES: dict[str, tuple[str, Levels]] = {
-    "create.sql": (CREATE, SILVER),
+SHOWN = {"GoldOrders": 9, "Orders": 3}
+DROPPED = {"Orders": 3}
+CHANGES: dict[str, tuple[str, dict[str, int]]] = {
+    "create.sql": (CREATE, SHOWN | {"Silver": 10}),
     "drop.sql": ("USE MillDB; DROP BROKER PRIORITY GoldOrders;", DROPPED),
     "without use.sql": ("DROP BROKER PRIORITY GoldOrders;", DROPPED),
     "drop.yaml": ("[{instance: MILL1, database: MillDB, drop: {name: GoldOrders}}]", DROPPED),
     "dated.yaml": ("[{effective_from: 2020-01-01, database: MillDB, drop: {name: GoldOrders}}]", DROPPED),
     # Checks are decided by the rules of the snapshot.
-    "there.sql": (f"{HAS.format('')}{ALTER}", ALTERED),
-    "not there.sql": (f"{HAS.format('NOT ')}CREATE BROKER PRIORITY GoldOrders FOR CONVERSATION", DRIFT),
-    "else.sql": (f"{HAS.format('')}BEGIN\n{ALTER}\nEND\nELSE DROP BROKER PRIORITY Orders", ALTERED),
-    "return.sql": (f"{HAS.format('')}RETURN\nDROP BROKER PRIORITY Orders", DRIFT),
+    "there.sql": (f"{HAS.format('')}{ALTER}", SHOWN | {"GoldOrders": 2}),
+    "not there.sql": (f"{HAS.format('NOT ')}CREATE BROKER PRIORITY GoldOrders FOR CONVERSATION", SHOWN),
+    "else.sql": (
+        f"{HAS.format('')}BEGIN\n{ALTER}\nEND\nELSE DROP BROKER PRIORITY Orders",
+        SHOWN | {"GoldOrders": 2},
+    ),
+    "return.sql": (f"{HAS.format('')}RETURN\nDROP BROKER PRIORITY Orders", SHOWN),
     "noexec.sql": (
         f"{HAS.format('')}SET NOEXEC ON\nGO\nDROP BROKER PRIORITY Orders\nGO\nSET NOEXEC OFF",
-        DRIFT,
+        SHOWN,
     ),
 }
 
@@ -112,40 +135,36 @@ def test_a_change_goes_on_from_the_rules_that_only_a_snapshot_shows(
 ) -> None:
     text, expected = CHANGES[name]
     file = written(tmp_path, name, text)
-    assert levels(mill, tmp_path / "answer", "--change", file) == expected
-    if name.startswith("d"):
-        assert levels(mill, tmp_path / "answer", "--change", f"MILL1={file}") == expected
+    assert rules_of(changed_by(mill, file)) == expected
+    assert rules_of(changed_by(mill, f"MILL1={file}")) == expected
 
 
 def test_several_files_come_in_their_order_whatever_their_dates(mill: Case, tmp_path: Path) -> None:
     create = written(tmp_path, "1.sql", f"-- effective_from: 2030-01-01T00:00:00Z\n{CREATE}")
     entry = "effective_from: 2020-01-01T00:00:00Z, database: MillDB, alter: {name: Silver, level: 8}"
     alter = written(tmp_path, "2.yaml", f"[{{{entry}}}]")
-    expected = dict.fromkeys((2, 3), (3, 3, 8, "proposal")) | DRIFT
-    out = tmp_path / "answer"
-    assert levels(mill, out, "--change", create, alter) == expected
-    assert levels(mill, out, "--change", create, "--change", alter) == expected
+    assert rules_of(changed_by(mill, create, alter)) == SHOWN | {"Silver": 8}
+    found = levels(mill, tmp_path / "answer", "--change", create, "--change", alter)
+    assert found == dict.fromkeys((2, 3), (3, 3, 8, "proposal")) | DRIFT
     wrong_order = refused(mill, "--change", alter, create)
     assert "ALTER 'Silver' in MILL1.MillDB: there is no such rule at that moment" in wrong_order
 
 
 def test_rules_replace_those_of_a_snapshot_and_say_how_many(mill: Case, tmp_path: Path) -> None:
     create, out = mill.folder / "proposal-create.sql", tmp_path / "answer"
-    found = mill.job("whatif", "--rules", create, "--format", "json")
-    assert (found.code, found.json["replaced_rules"]) == (0, 2)
+    changed, found = answered(mill, out, "--rules", create)
+    assert found.json["replaced_rules"] == 2
     assert "--rules replaces 2 rules that stand now; 1 rule stands afterwards" in found.err
     without = {
         number: (recorded, today, 5, "proposal")
         for number, recorded, today in ((1, 9, 9), (2, 3, 3), (3, 3, 3))
     }
-    assert levels(mill, out, "--rules", create) == {**without, 4: (5, 3, 8, "proposal")}
+    assert changed == {**without, 4: (5, 3, 8, "proposal")}
     # As a change, it asks for both services, and the contract of the shown one goes before that.
     assert levels(mill, out, "--change", create) == DRIFT
-    none = written(tmp_path, "none.yaml", "[]\n")
-    ended = mill.job("whatif", "--rules", none)
-    assert ended.code == 0
-    assert "--rules replaces 2 rules that stand now; 0 rules stand afterwards" in ended.err
-    assert levels(mill, out, "--rules", none) == without
+    changed, found = answered(mill, out, "--rules", written(tmp_path, "none.yaml", "[]\n"))
+    assert "--rules replaces 2 rules that stand now; 0 rules stand afterwards" in found.err
+    assert changed == without
     [line] = refused(mill, "--rules", mill.folder / "proposal-alter.sql").splitlines()
     assert "proposal-alter.sql:3:1: ALTER 'GoldOrders' in MILL1.MillDB" in line
     assert line.endswith("to change it, name the file with --change")
@@ -157,13 +176,11 @@ def test_other_settings_replace_the_rules_of_a_snapshot(mill: Case, tmp_path: Pa
     proposed = written(mill.folder, "proposed.yaml", text)
     place = "effective_from: 2026-01-01, instance: MILL1, database: MillDB"
     written(mill.folder, "other.yaml", f"[{{{place}, create: {{name: All, level: 4}}}}]")
-    found = mill.job("whatif", "--proposed", proposed)
-    assert found.code == 0
+    changed, found = answered(mill, tmp_path / "answer", "--proposed", proposed)
     assert "--proposed replaces 2 rules that stand now; 1 rule stands afterwards" in found.err
-    changed = levels(mill, tmp_path / "answer", "--proposed", proposed)
     assert {row[2] for row in changed.values()} == {4}
-    same = mill.job("whatif", "--proposed", settings)
-    assert "--proposed replaces 0 rules that stand now; 2 rules stand afterwards" in same.err
+    same = read_proposed_settings(load_settings(settings, KNOWN_ONLY), str(settings))
+    assert (same.replaced, same.rules()) == (0, 2)
     twice = refused(mill, "--proposed", proposed, "--proposed", settings)
     assert "--proposed is given twice, with two values; keep one of the two" in twice
 
@@ -200,7 +217,7 @@ def test_of_several_databases_the_script_names_one(mill: Case, tmp_path: Path) -
     script = written(tmp_path, "alter.sql", ALTER)
     assert "alter.sql:1:1: no USE before it names the database" in refused(two, "--change", script)
     script.write_text(f"USE MillDB;\n{ALTER}")
-    assert two.job("whatif", "--change", script).code == 0
+    assert rules_of(changed_by(two, script))["GoldOrders"] == 2
 
 
 def test_what_is_forwarded_has_no_contract_before_its_endpoint_is_created(forwarded: Case) -> None:
@@ -275,11 +292,9 @@ def test_what_is_the_same_by_another_path_is_the_same(forwarded: Case, tmp_path:
     for path in ("wh", "endpoint_events", "message_events", "catalog.yaml", "rules.yaml"):
         text = text.replace(f": {path}", f": {link}/../link/{path}")
     text += "quality: {max_rejected_share: 0.5}\nactivation: null\nreceive: {top: 3}\n"
-    found = forwarded.lines("whatif", "--as-of", NOON, "--proposed", written(tmp_path, "same.yaml", text))
-    assert found[:2] == [
-        "If deployed now: 0 endpoints change. Once the existing conversations have ended: 0.",
-        "At the moment of deployment existing endpoints keep their levels: no message moves.",
-    ]
+    same = written(tmp_path, "same.yaml", text)
+    proposal = read_proposed_settings(load_settings(forwarded.config, KNOWN_ONLY), str(same))
+    assert (proposal.replaced, proposal.rules(), proposal.settings.receive.top) == (0, 0, 3)
 
 
 NO_RULE = "has no rule statement; name a file with one"
@@ -287,13 +302,16 @@ NO_CHANGE: list[tuple[str, str | None, str]] = [
     ("missing.sql", None, "there is no file"),
     ("folder.sql", "", "is a folder; name its files"),
     ("empty.sql", "", NO_RULE),
-    ("empty.yaml", "", NO_RULE),
     ("none.yaml", "[]", NO_RULE),
     ("other.sql", "CREATE QUEUE Q;", NO_RULE),
     ("rules.txt", ALTER, "rules can't be read from .txt"),
     ("rules", ALTER, "rules can't be read from a file without a suffix"),
-    ("place.sql", f"USE milldb;\n{ALTER}", "place.sql:2:1: neither catalog, snapshots nor rule files"),
-    ("place.sql", f"USE milldb;\n{ALTER}", "have the database 'milldb' of MILL1; did you mean 'MillDB'?"),
+    (
+        "place.sql",
+        f"USE milldb;\n{ALTER}",
+        "place.sql:2:1: neither catalog, snapshots nor rule files of the settings have the database 'milldb' "
+        "of MILL1; did you mean 'MillDB'?",
+    ),
     (
         "place.yaml",
         "[{instance: MILL2, database: MillDB, drop: {name: Orders}}]",
@@ -327,16 +345,15 @@ def test_what_no_change_can_be(mill: Case, tmp_path: Path, name: str, text: str 
 
 
 def test_what_of_a_change_does_not_count_is_told(mill: Case, tmp_path: Path) -> None:
-    queue, alter = written(tmp_path, "queue.sql", "CREATE QUEUE Q;"), mill.folder / "proposal-alter.sql"
-    found = mill.job("whatif", "--change", queue, alter)
-    assert found.code == 0
-    assert f"--change {queue}: the file has no rule statement" in found.err
+    queue = written(tmp_path, "queue.sql", "CREATE QUEUE Q;")
     told = "1:1: HONOR_BROKER_PRIORITY is turned off, and the answer takes it as it is now, on"
-    for value in ("ON", "OFF"):
-        text = f"ALTER DATABASE MillDB SET HONOR_BROKER_PRIORITY {value};\n{ALTER}"
-        ended = mill.job("whatif", "--change", written(tmp_path, f"{value}.sql", text))
-        assert ended.code == 0
-        assert (f"{value}.sql:{told}" in ended.err) is (value == "OFF")
+    off = written(tmp_path, "OFF.sql", f"ALTER DATABASE MillDB SET HONOR_BROKER_PRIORITY OFF;\n{ALTER}")
+    ended = mill.job("whatif", "--change", off, queue)
+    assert ended.code == 0
+    assert f"--change {queue}: the file has no rule statement" in ended.err
+    assert f"OFF.sql:{told}" in ended.err
+    on = written(tmp_path, "ON.sql", off.read_text().replace(" OFF;", " ON;"))
+    assert [*changed_by(mill, on).ignored_settings()] == []
     script = written(tmp_path, "notes.sql", f"{ALTER}\nEXEC ('DROP BROKER PRIORITY Orders')")
     period = "--from", "2026-11-20T09:00:00Z", "--to", "2026-11-20T10:00:00Z"
     ended = mill.job("replay", *period, "--change", script)
@@ -374,9 +391,10 @@ def test_variables_of_the_settings_count_in_files_of_the_command_line(mill: Case
     case = Case(mill.folder, "with-variables.yaml")
     alter = ALTER.replace("= 2", "= $(Level)").replace("Level ", "LEVEL ")
     script = written(tmp_path, "v.sql", f"USE [$(Db)]\nGO\n{alter}")
-    assert levels(case, tmp_path / "answer", "--change", script) == ALTERED
+    assert rules_of(changed_by(case, script)) == SHOWN | {"GoldOrders": 2}
     create = written(tmp_path, "c.sql", f"USE [$(Db)]\nGO\n{CREATE}")
-    assert case.job("whatif", "--rules", create).code == 0
+    replaced = read_replacement(load_settings(case.config, KNOWN_ONLY), [str(create)])
+    assert rules_of(replaced) == {"Silver": 10}
     assert "v.sql:1:5: the variable $(Db) has no value" in refused(mill, "--change", script)
 
 
