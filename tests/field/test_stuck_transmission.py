@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.field.running import Case, OpenCase, Outcome, parts_of, rewrite
+from tests.field.running import AS_OF, OpenCase, Row, parts_of, rewrite
+from tests.field.servers import Servers
 
 pytestmark = pytest.mark.slow
 
-STUCK = "field-16-stuck-transmission"
 SAID = [
     "Connecting failed: '10060(no answer, within the time, from the other host)'.",
     'Dropped: no service of the name "Warehouse", said the transport.',
@@ -18,25 +18,39 @@ SAID = [
 ]
 
 
+def closed(snap: Path) -> Row:
+    """Endpoints alone, in other states; the last one was begun twenty minutes before."""
+    for view in ("transmission_queue", "dbo.MillQueue", "dm_broker_queue_monitors"):
+        (snap / f"{view}.csv").unlink()
+    late = "2094-12-08 12:54:07.000"
+    states = iter([("CD", ""), ("ER", ""), ("DI", ""), ("CD", ""), ("CO", ""), ("CD", late)])
+
+    def change(row: dict[str, str]) -> None:
+        state, lifetime = next(states)
+        row.update({"state": state, "lifetime": lifetime or row["lifetime"]})
+
+    rewrite(snap / "conversation_endpoints.csv", change)
+    return {"complete": ["conversation_endpoints"]}
+
+
 @pytest.fixture(scope="module")
-def stuck(open_case: OpenCase) -> tuple[Case, Outcome]:
-    case = open_case(STUCK)
-    return case, case.published()
+def servers(open_case: OpenCase) -> Servers:
+    return Servers(open_case("field-16-stuck-transmission"), {"STUCK": lambda snap: None, "CLOSED": closed})
 
 
-def test_what_the_server_says_stands_first(stuck: tuple[Case, Outcome], tmp_path: Path) -> None:
-    case, night = stuck
+def test_what_the_server_says_stands_first(servers: Servers, tmp_path: Path) -> None:
+    case, night = servers.case, servers.night
     lines = night.out.splitlines()
     assert lines[0] == "Why messages still wait to be sent, as the server says"
     assert [line.split(" (oldest")[0] for line in lines[1:7]] == [
         *(f"  1 message: {text}" for text in SAID),
         "  1 message: (no transmission_status: not tried yet, or no snapshot shows the message)",
     ]
-    of_instance = ("next", "--instance", "MILL1", "--transmission")
+    of_instance = ("next", "--instance", "STUCK", "--transmission")
     assert f"position 2, the server says: {SAID[4]}" in case.lines(*of_instance)
     in_order = [None, *(SAID[number] for number in (4, 1, 2, 0, 3))]
     assert [row["why_still_here"] for row in case.ask(*of_instance)["next"]] == in_order
-    message = ("explain", "--message", "C0000000-0000-4000-8000-0000000002BD/initiator/0")
+    message = ("explain", "--message", "C0000000-0001-4000-8000-0000000002BD/initiator/0")
     assert f"Why it is still here, as the server says: {SAID[4]}" in case.lines(*message)
     [place] = case.ask(*message)["transmissions"]
     assert place["why_still_here"] == SAID[4]
@@ -46,40 +60,32 @@ def test_what_the_server_says_stands_first(stuck: tuple[Case, Outcome], tmp_path
     assert [(row["messages"], row["why_still_here"]) for row in rows] == [(1, text) for text in (*SAID, None)]
 
 
-def test_nothing_waits_is_an_answer(stuck: tuple[Case, Outcome]) -> None:
-    assert stuck[0].lines("next", "--queue", "MillQueue") == [
-        "Received next at 2026-11-20T10:00:00Z: MILL1.MillDB.MillQueue: nothing waits there"
+def test_nothing_waits_is_an_answer(servers: Servers) -> None:
+    assert servers.case.lines("next", "--queue", "STUCK.MillDB.MillQueue") == [
+        "Received next at 2026-11-20T10:00:00Z: STUCK.MillDB.MillQueue: nothing waits there"
     ]
-    found = stuck[0].ask("next", "--queue", "MillQueue")
+    found = servers.case.ask("next", "--queue", "STUCK.MillDB.MillQueue")
     assert (found["next"], found["held_back"], found["queue_off"]) == ([], {}, None)
 
 
-def test_levels_of_a_snapshot_are_not_checkable(stuck: tuple[Case, Outcome]) -> None:
+def test_levels_of_a_snapshot_are_not_checkable(servers: Servers) -> None:
     """The server's own levels always agree with themselves; today's rules may give others."""
-    found = stuck[0].ask("conformance")
-    counts = {"endpoints": 6, "logged": 0, "differing": 0, "of_server": 6, "differing_today": 6}
+    found = servers.case.ask("conformance")
+    counts = {"endpoints": 12, "logged": 0, "differing": 0, "of_server": 12, "differing_today": 12}
     assert found["endpoints"] == counts
     assert found["sentence"] == (
-        "The levels of 6 endpoints are not checkable: these levels are the server's own, shown by a "
-        "snapshot; 6 endpoints differ from today's rules. The log has no RECEIVED events: whether "
+        "The levels of 12 endpoints are not checkable: these levels are the server's own, shown by a "
+        "snapshot; 12 endpoints differ from today's rules. The log has no RECEIVED events: whether "
         "receives kept to the levels is not known."
     )
 
 
-def test_closed_endpoints_that_the_server_keeps(open_case: OpenCase) -> None:
-    case = open_case(STUCK)
-    # The last one was begun twenty minutes before the snapshot.
-    late = "2094-12-08 12:54:07.000"
-    states = iter([("CD", ""), ("ER", ""), ("DI", ""), ("CD", ""), ("CO", ""), ("CD", late)])
-
-    def change(row: dict[str, str]) -> None:
-        state, lifetime = next(states)
-        row.update({"state": state, "lifetime": lifetime or row["lifetime"]})
-
-    rewrite(case.view("conversation_endpoints"), change)
+def test_closed_endpoints_that_the_server_keeps(servers: Servers) -> None:
+    case = servers.case
     # Days later the newest snapshot is still the same: what it shows closed may be there.
-    for as_of in ("2026-11-20T10:00:00Z", "2026-11-23T10:00:00Z"):
-        case.publish(as_of)
+    three_days_later = "2026-11-23T10:00:00Z"
+    case.publish(three_days_later)
+    for as_of in (AS_OF, three_days_later):
         found = case.ask("leaks", "--as-of", as_of)
         kinds = [(row["reason"], row["endpoints"]) for row in found["kinds"]]
         assert (kinds, found["endpoints"]) == ([("closed", 2), ("far_side_ended", 1)], 3)
@@ -88,10 +94,10 @@ def test_closed_endpoints_that_the_server_keeps(open_case: OpenCase) -> None:
         "BD": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages.",
         "BE": "DISCONNECTED_INBOUND (DI): the far side has ended, and this one has not.",
     }
-    explain = ("explain", "--as-of", "2026-11-20T10:00:00Z", "--conversation")
+    explain = ("explain", "--as-of", AS_OF, "--conversation")
     for ending, text in said.items():
-        lines = case.lines(*explain, f"C0000000-0000-4000-8000-0000000002{ending}")
+        lines = case.lines(*explain, f"C0000000-0002-4000-8000-0000000002{ending}")
         assert f"The snapshot of 2026-11-20T10:00:00Z shows it {text}" in lines
-    out = "\n".join(case.lines(*explain, "C0000000-0000-4000-8000-0000000002C0"))
+    out = "\n".join(case.lines(*explain, "C0000000-0002-4000-8000-0000000002C0"))
     assert "The snapshot of" not in out
     assert "not known to have ended" in out
