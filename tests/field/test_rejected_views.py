@@ -40,14 +40,10 @@ def all_rows(case: Case) -> str:
     return str([DeltaTable(str(table)).to_pyarrow_table().to_pylist() for table in tables])
 
 
-@pytest.mark.parametrize(
-    ("format", "fraction"), [("csv", ""), ("csv", ".250"), ("parquet", ".250"), ("delta", ".250")]
-)
-def test_the_gate_names_view_file_and_value(
-    session: object, tmp_path: Path, format: str, fraction: str
-) -> None:
+@pytest.mark.parametrize("format", ["csv", "parquet", "delta"])
+def test_the_gate_names_view_file_and_value(session: object, tmp_path: Path, format: str) -> None:
     bad = {"message_sequence_number": "first"}
-    case = snapshot(tmp_path / "p", format, f"2026-11-21T00:00:00{fraction}Z", bad)
+    case = snapshot(tmp_path / "p", format, "2026-11-21T00:00:00.250Z", bad)
     done = case.nightly(AS_OF)
     assert done.code == 3
     reason = "unreadable_message_sequence_number"
