@@ -120,7 +120,7 @@ def published(session: SparkSession, folder: Path, count: int) -> Project:
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(60, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.long)],
+    params=[pytest.param(60, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.long)],
 )
 def many(
     request: pytest.FixtureRequest, session: SparkSession, tmp_path_factory: pytest.TempPathFactory
