@@ -14,13 +14,14 @@ from deltalake import DeltaTable
 from hypothesis import given, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.commands import reassign, replay, report as page, whatif as job
+from pipelines.commands import reassign, replay, report as page, rules as rules_job, whatif as job
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
-from pipelines.config.proposal import read_changes, read_replacement
+from pipelines.config.proposal import keep_standing_rules, read_changes, read_replacement
 from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.engine.frames import small_frame
+from pipelines.nightly.night import describe
 from pipelines.questions.overtaken import count_passed_by_level
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.schedules.orders import receive_order
@@ -138,10 +139,7 @@ def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
-def test_changes_equal_the_model(
-    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
-) -> None:
+def test_changes_from_then_on_equal_the_model(session: SparkSession, night: tuple[Project, Log]) -> None:
     project, log = night
     changes = changes_of(log.rules)
     half = len(changes) // 2
@@ -149,7 +147,7 @@ def test_changes_equal_the_model(
         written(project.folder / "first.yaml", changes[:half]),
         written(project.folder / "then.yaml", changes[half:]),
     ]
-    as_if = log.as_of - since if since else None
+    as_if = log.as_of - SINCE
     current = Settings(log.catalog, log.rules, top=2)
     proposed = replace(current, rules=changed(log.rules, changes))
     expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=as_if)
@@ -168,22 +166,6 @@ def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -
     for table in WHATIF_TABLES:
         rows = [{name: row[name] for name in table.names} for row in found[table.name]]
         assert difference(rows, expected[table.name]) == [], table.name
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
-def test_other_rules_equal_the_model(
-    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
-) -> None:
-    project, log = night
-    rules = other_levels(log.rules)
-    path = written(project.folder / "other.yaml", rules)
-    as_if = log.as_of - since if since else None
-    current = Settings(log.catalog, log.rules, top=2)
-    expected = by_model(log.events, current, replace(current, rules=rules), as_of=log.as_of, as_if=as_if)
-    assert all(expected[name] for name in ("whatif_endpoints", "whatif_pairs"))
-    proposal = read_replacement(project.settings(), [path])
-    require_equal(answered(session, project, log, proposal, as_if), expected)
 
 
 @pytest.mark.slow
@@ -267,6 +249,7 @@ def test_before_is_by_the_current_settings_and_not_by_those_of_the_run(
     current = Settings(places, log.rules, starvation=starvation, blocks=blocks)
     proposed = replace(current, rules=other_levels(log.rules))
     expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=None)
+    assert all(expected[name] for name in ("whatif_endpoints", "whatif_pairs"))
     with what_if(project.warehouse(session), settings, proposal, as_of=log.as_of, as_if=None) as answer:
         require_equal({name: collect_rows(frame) for name, frame in answer.by_name().items()}, expected)
 
@@ -353,9 +336,10 @@ def two_tiers(folder: Path) -> Project:
 
 @pytest.fixture(scope="module")
 def published(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Two tiers after a night; nothing writes it."""
+    """Two tiers at one minute, when no message has arrived, and at an hour; no test writes the warehouse."""
     project = two_tiers(tmp_path_factory.mktemp("published"))
-    project.run(session, at(60))
+    project.run(session, at(1))
+    describe(project.warehouse(session), project.settings(), at(60))
     return project
 
 
@@ -364,23 +348,35 @@ USE [B];
 -- effective_from: 2026-11-20T12:30:00Z
 ALTER BROKER PRIORITY [Silver] FOR CONVERSATION SET (PRIORITY_LEVEL = 9);
 """
+ANSWERS = {
+    "deployment": {
+        "endpoints": {"proposal": 0, "drift": 0},
+        "messages": {"messages": 4, "gained": 0, "lost": 0},
+    },
+    "always": {
+        "endpoints": {"proposal": 2, "drift": 0},
+        "messages": {"messages": 4, "gained": 2, "lost": 2},
+    },
+}
+"""What the script changes from its deployment on, and what it would have changed from the beginning."""
 
 
 @pytest.mark.slow
 def test_after_is_what_reassigning_would_give(
-    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    session: SparkSession, published: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = two_tiers(tmp_path / "project")
-    project.run(session, at(60))
+    project = published.copied(tmp_path / "project")
     script = tmp_path / "silver.sql"
     script.write_text(SILVER_FIRST)
     out = tmp_path / "out"
     rules = [str(project.folder / "rules.yaml"), f"SQL1={script}"]
     asked = ["--config", project.config, "--as-of", at(60).isoformat(), "--rules", *rules]
+    capsys.readouterr()
     assert job.main([*asked, "--out", str(out), "--format", "json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["endpoints"] == {"proposal": 2, "drift": 0}
     assert result["messages"] == {"messages": 4, "gained": 2, "lost": 2}
+    assert (result["answers"], result["replaced_rules"]) == (ANSWERS, 2)
     assert result["sentence"] == (
         "The proposal changes the level of 2 endpoints: of 4 messages 2 come earlier and 2 later."
     )
@@ -398,12 +394,12 @@ def test_after_is_what_reassigning_would_give(
     (pairs,) = DeltaTable(str(out / "whatif_pairs")).to_pyarrow_table().to_pylist()
     assert (pairs["passing_level"], pairs["passed_level"], pairs["pairs"]) == (6, 8, 4)
 
-    # The same rules for real: from before the conversations on, and the as_of once more.
+    # The same rules for real, from before the conversations on.
     now = yaml.safe_load(Path(project.folder / "rules.yaml").read_text())
     now[1]["create"]["level"] = 9
     (project.folder / "rules.yaml").write_text(yaml.safe_dump(now))
-    project.run(session, at(60))
     span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
+    assert rules_job.main(["--config", project.config]) == 0
     assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
     # What was published is still by the levels of before; the order is that of the levels as they are now.
     current = read_replacement(project.settings(), [str(project.folder / "rules.yaml")])
@@ -415,7 +411,7 @@ def test_after_is_what_reassigning_would_give(
         name: after for name, (_, after) in answer.items()
     }
     assert not any(row["moved"] for row in moves)
-    project.run(session, at(60))
+    describe(project.warehouse(session), project.settings(), at(60))
     positions = {row["message_id"]: row["position"] for row in project.table("receive_schedule")}
     assert positions == {name: after for name, (_, after) in answer.items()}
 
@@ -425,68 +421,44 @@ def test_what_if_and_replay_take_a_change(
     published: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A change is the same as the current files and it in place of all rules."""
-    project = published
     script = tmp_path / "silver.sql"
     script.write_text(SILVER_FIRST)
+    settings, rules = published.settings(), str(published.folder / "rules.yaml")
+    for proposal in (
+        read_changes(settings, [f"SQL1={script}"]),
+        read_replacement(settings, [rules, f"SQL1={script}"]),
+    ):
+        standing_rules = keep_standing_rules(proposal.settings.rule_history)
+        assert {rule.name: rule.level for rule in standing_rules} == {"Gold": 8, "Silver": 9}
+    change = ["--config", published.config, "--change", f"SQL1={script}", "--format", "json"]
     capsys.readouterr()
-
-    def asked(*options: str) -> Row:
-        assert job.main(["--config", project.config, "--format", "json", *options]) == 0
-        result: Row = json.loads(capsys.readouterr().out)
-        return result
-
-    def played(*options: str) -> Row:
-        period = ["--from", at(0).isoformat(), "--to", at(60).isoformat(), "--readers", "1"]
-        assert replay.main(["--config", project.config, *period, "--format", "json", *options]) == 0
-        result: Row = json.loads(capsys.readouterr().out)
-        return result
-
-    change = ["--change", f"SQL1={script}"]
-    rules = ["--rules", str(project.folder / "rules.yaml"), f"SQL1={script}"]
-    replaced = asked(*rules)
-    assert replaced.pop("replaced_rules") == 2
-    assert asked(*change) == replaced
-    assert replaced["answers"] == {
-        "deployment": {
-            "endpoints": {"proposal": 0, "drift": 0},
-            "messages": {"messages": 4, "gained": 0, "lost": 0},
-        },
-        "always": {
-            "endpoints": {"proposal": 2, "drift": 0},
-            "messages": {"messages": 4, "gained": 2, "lost": 2},
-        },
-    }
-    assert played(*change) == played(*rules)
-    assert played(*change) != played()
-    with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
-        played("--as-if", at(5).isoformat())
+    assert job.main(change) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["answers"] == ANSWERS
+    assert "replaced_rules" not in result
+    period = ["--from", at(0).isoformat(), "--to", at(60).isoformat(), "--readers", "1"]
+    assert replay.main([*change, *period]) == 0
+    played = json.loads(capsys.readouterr().out)
+    assert [row["scenario"] for row in played["queues"]] == ["actual", "proposed"]
 
 
 @pytest.mark.slow
-def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, tmp_path: Path) -> None:
-    project = two_tiers(tmp_path / "project")
+def test_the_page_takes_a_whole_answer_of_its_own_as_of_only(
+    published: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     empty, full = at(1), at(60)
-    for as_of in (empty, full):
-        project.run(session, as_of)
     out, html = tmp_path / "out", tmp_path / "page.html"
-    config = ["--config", project.config]
-    asked = [*config, "--rules", str(project.folder / "rules.yaml"), "--out", str(out)]
+    config = ["--config", published.config]
+    asked = [*config, "--rules", str(published.folder / "rules.yaml"), "--out", str(out)]
     shown = [*config, "--whatif", str(out), "--out", str(html)]
+    capsys.readouterr()
     assert job.main([*asked, "--as-of", empty.isoformat()]) == 0
+    assert "came in after it was published" not in capsys.readouterr().out
     assert DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows == 0
     with pytest.raises(ConfigError, match=f"is of {format_instant(empty)}; run whatif again"):
         page.main([*shown, "--as-of", full.isoformat()])
     assert page.main([*shown, "--as-of", empty.isoformat()]) == 0
     assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()
-
-
-@pytest.mark.slow
-def test_the_page_takes_no_answer_that_was_broken_off(
-    published: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out, config = str(tmp_path / "out"), ["--config", published.config]
-    asked = [*config, "--rules", str(published.folder / "rules.yaml"), "--out", out]
-    assert job.main(asked) == 0
 
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -496,7 +468,7 @@ def test_the_page_takes_no_answer_that_was_broken_off(
         with pytest.raises(KeyboardInterrupt):
             job.main(asked)
     with pytest.raises(ConfigError, match="does not say its as_of"):
-        page.main([*config, "--whatif", out, "--out", str(tmp_path / "page.html")])
+        page.main(shown)
 
 
 @pytest.mark.slow
@@ -507,6 +479,8 @@ def test_it_is_told_on_one_screen(
     silver = create_rule("Silver", 9, database="B", contract="Silver")
     misspelt = create_rule("Gold", 8, database="B", local_service="targetservice")
     other = written(tmp_path / "other.yaml", [silver, misspelt])
+    project.add(by_source(message_event("SENT", "late/0", event_time=at(1))))
+    project.take_in(session)
     capsys.readouterr()
     assert job.main(["--config", project.config, "--rules", other]) == 0
     shown = capsys.readouterr().out
@@ -514,13 +488,8 @@ def test_it_is_told_on_one_screen(
     assert "Lint finds 1 warning in the proposal:" in shown
     assert "warning R302" in shown
     assert "as it was, not as it would have become" in shown
-    assert "came in after it was published" not in shown
+    assert "came in after it was published are not counted (batches: 1)" in shown
     assert len(shown.splitlines()) <= 40
-
-    project.add(by_source(message_event("SENT", "late/0", event_time=at(1))))
-    project.take_in(session)
-    assert job.main(["--config", project.config, "--rules", other]) == 0
-    assert "came in after it was published are not counted (batches: 1)" in capsys.readouterr().out
 
 
 def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
