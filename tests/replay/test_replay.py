@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -21,11 +20,13 @@ from pipelines.replay.view import sentence
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import (
     NOON,
+    TARGET,
     Row,
     at,
     by_source,
     catalog,
     create_rule,
+    database,
     endpoint_event,
     message_event,
     queue_event,
@@ -54,12 +55,11 @@ def night_of(session: SparkSession, folder: Path, log: Log) -> Project:
 
 @pytest.fixture(scope="module")
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Night:
-    """Busy queues, queues where much happens at one instant, and random logs."""
+    """Busy queues, queues where much happens at one instant, and random logs, all some days ago."""
     logs = [busy_log(number) for number in range(BUSY)]
     logs += [crowded_log(number) for number in range(CROWDED)]
     logs += [log for log in random_logs(RANDOM, 61) if log.queue_events]
-    last = max(log.as_of for log in logs)
-    settings = {"as_of": last, "top": None, "starvation": None, "blocks": None}
+    settings = {"as_of": at(day=5), "top": None, "starvation": None, "blocks": None}
     logs = [replace(log, **settings) for log in logs]
     return night_of(session, tmp_path_factory.mktemp("night"), one_log(logs)), logs
 
@@ -97,9 +97,13 @@ def renumbered(row: Row, number: int) -> Row:
     return row | {name: f"{number:02d}{row[name][2:]}" for name in ("instance", "message_id") if name in row}
 
 
-def answered(session: SparkSession, project: Project, asked: ReplayRequest) -> Any:
+def answered(
+    session: SparkSession, project: Project, asked: ReplayRequest
+) -> tuple[dict[str, list[Row]], Row]:
+    """The tables of a replay, and its report."""
     with open_replay(project.warehouse(session), project.settings(), asked) as answer:
-        return {name: collect_rows(frame) for name, frame in answer.by_name().items()}
+        tables = {name: collect_rows(frame) for name, frame in answer.by_name().items()}
+        return tables, report_replay(answer, asked, limit=20)
 
 
 def require_messages(found: list[Row], expected: list[Row]) -> None:
@@ -167,15 +171,16 @@ def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Peri
 
 def require_as_modelled(
     session: SparkSession, project: Project, logs: list[Log], asked: ReplayRequest
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[Row], list[Row], Row]:
+    """The messages and queues of the model, and the report."""
     top = asked.top or project.settings().receive.top
     messages, queues = modelled(logs, asked.period, readers=asked.readers, top=top, drain=asked.drain)
-    found = answered(session, project, asked)
+    found, report = answered(session, project, asked)
     require_messages(found["replay_messages"], messages)
     knows_readers = asked.readers is not None or asked.drain or logs[0].queue_events is not None
     require_queues(found["replay_queues"], queues, knows_readers=knows_readers)
     require_waits(found, messages, asked.period)
-    return messages, queues
+    return messages, queues, report
 
 
 @pytest.mark.slow
@@ -183,8 +188,6 @@ def require_as_modelled(
     ("period", "readers", "top", "drain"),
     [
         (Period(BEGIN, END), None, 1, True),
-        (Period(BEGIN, END), 1, None, True),
-        (Period(BEGIN, END), 3, 2, False),
         (Period(CROWDED_BEGIN, CROWDED_BEGIN + 6 * CROWDED_TICK), None, None, False),
         (Period(CROWDED_BEGIN - 3 * CROWDED_TICK, CROWDED_BEGIN + CROWDED_TICK), 1, 2, True),
         (Period(CROWDED_BEGIN + 2 * CROWDED_TICK, CROWDED_BEGIN + 2 * CROWDED_TICK), None, 1, True),
@@ -196,30 +199,35 @@ def test_queues_play_as_the_model_does(
     """Ends at arrivals and at borders of the period, WHERE with and without sessions, empty periods."""
     project, logs = night
     asked = ReplayRequest(period, readers=readers, top=top, drain=drain)
-    messages, queues = require_as_modelled(session, project, logs, asked)
+    messages, queues, _ = require_as_modelled(session, project, logs, asked)
     if period == Period(BEGIN, END):
         assert sum(row["started_at"] is not None for row in messages) > 5 * BUSY
         assert any(row["idle_locked"] for row in queues)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("since", [None, 5], ids=["always", "from then on"])
-def test_a_proposal_plays_the_same_messages_by_its_levels(
-    session: SparkSession, night: Night, since: int | None
-) -> None:
+def test_a_proposal_plays_the_same_messages_by_its_levels(session: SparkSession, night: Night) -> None:
+    """It is asked as if it stood from within the log on: earlier endpoints keep their levels."""
     project, logs = night
-    as_if = None if since is None else NOON + since * TICK
+    as_if = NOON + 5 * TICK
     path = written(project.folder / "other.yaml", other_levels(one_log(logs).rules))
     proposal = read_replacement(project.settings(), [path])
     asked = ReplayRequest(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
-    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
-        found = collect_rows(answer.by_name()["replay_messages"])
-        result = report_replay(answer, asked, limit=20)
+    found, report = answered(session, project, asked)
     for scenario, rules in (("actual", None), ("proposed", other_levels)):
-        messages, _ = modelled(logs, asked.period, readers=2, top=2, drain=False, other=rules, as_if=as_if)
-        require_messages([row for row in found if row["scenario"] == scenario], messages)
-    assert result["waits"][0]["difference_p95"]
-    assert "With the proposal, at percentile 95, level" in sentence(result)
+        messages, queues = modelled(
+            logs, asked.period, readers=2, top=2, drain=False, other=rules, as_if=as_if
+        )
+        messages_found, queues_found = (
+            [row for row in found[name] if row["scenario"] == scenario]
+            for name in ("replay_messages", "replay_queues")
+        )
+        require_messages(messages_found, messages)
+        require_queues(queues_found, queues, knows_readers=True)
+        if scenario == "actual":
+            require_waits(found, messages, asked.period)
+    assert report["waits"][0]["difference_p95"]
+    assert "With the proposal, at percentile 95, level" in sentence(report)
 
 
 @pytest.mark.slow
@@ -228,40 +236,73 @@ def test_without_queue_events_readers_and_work_are_not_known(session: SparkSessi
     project = night_of(session, tmp_path, one_log(logs))
     for readers, drain in ((None, False), (2, True)):
         asked = ReplayRequest(Period(BEGIN, END), readers=readers, drain=drain)
-        messages, _ = require_as_modelled(session, project, logs, asked)
+        messages, _, report = require_as_modelled(session, project, logs, asked)
         assert any(row["started_at"] for row in messages) is drain
-        if not drain:
-            assert "give --readers N" in sentence(reported(session, project, asked))
+        assert drain or "give --readers N" in sentence(report)
 
 
-def reported(session: SparkSession, project: Project, asked: ReplayRequest) -> Any:
-    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
-        return report_replay(answer, asked, limit=20)
-
-
-def two_tiers(folder: Path) -> Project:
-    """Gold and Silver wait at noon for one session that takes a message a minute, each in its own group."""
-    rules = [
-        create_rule("Gold", 8, database="B", contract="Gold"),
-        create_rule("Silver", 6, database="B", contract="Silver"),
+def talk(name: str, since: datetime, arrived_at: datetime, place: Row, **changes: str) -> list[Row]:
+    """A conversation with one message, which arrives at a place."""
+    return [
+        endpoint_event(conversation=name, event_time=since, **changes),
+        endpoint_event("DIALOG_CREATED", name, event_time=since, **place, **changes),
+        message_event("DELIVERED", f"{name}/0", event_time=arrived_at, **place),
     ]
-    project = Project(folder, catalog=catalog(), rules=rules)
+
+
+def taken(name: str, since: datetime, until: datetime, place: Row, queue: str) -> list[Row]:
+    """A session receives the message in a transaction of its own."""
+    of_queue = {**place, "queue": queue, "session_id": 51, "transaction_id": name}
+    return [
+        message_event("RECEIVED", f"{name}/0", event_time=since, **place, transaction_id=name),
+        queue_event("RECEIVE", event_time=since, **of_queue),
+        queue_event("COMMIT", event_time=until, **of_queue),
+    ]
+
+
+def two_tiers() -> list[Row]:
+    """Gold and Silver wait at noon for one session that takes a message a minute, each in its own group."""
+    place = {"instance": "SQL1", "database": "B"}
     rows = []
-    for minute, name in enumerate(("Gold", "Gold", "Silver", "Silver")):
-        conversation, transaction = f"{name} {minute}", f"t{minute}"
-        marks = {"session_id": 51, "transaction_id": transaction}
-        rows += [
-            endpoint_event(conversation=conversation, contract=name, event_time=at(-5)),
-            endpoint_event("DIALOG_CREATED", conversation, contract=name, event_time=at(-5)),
-            message_event("DELIVERED", f"{conversation}/0", event_time=at(-1)),
-            message_event("RECEIVED", f"{conversation}/0", event_time=at(minute), transaction_id=transaction),
-            queue_event("RECEIVE", event_time=at(minute), **marks),
-            queue_event("COMMIT", event_time=at(minute + 1), **marks),
-        ]
-    project.add(by_source(*rows))
+    for minute, tier in enumerate(("Gold", "Gold", "Silver", "Silver")):
+        name = f"{tier} {minute}"
+        rows += talk(name, at(-5), at(-1), place, contract=tier)
+        rows += taken(name, at(minute), at(minute + 1), place, "TargetQueue")
+    return rows
+
+
+def unread() -> list[Row]:
+    """Two messages in a queue that no session reads."""
+    place = {"instance": "SQL3", "database": "D"}
+    return [row for number in range(2) for row in talk(f"k{number}", at(-40), at(number), place)]
+
+
+def work_after_the_period() -> list[Row]:
+    """Work of ten seconds in the first half hour, three times that of a minute later, and a message left."""
+    place = {"instance": "SQL4", "database": "E"}
+    rows = talk("never", at(9), at(10), place)
+    for name, minute, seconds in (("a", 20, 10), ("b", 60, 60), ("c", 65, 60), ("d", 70, 60)):
+        since = at(minute + 1)
+        rows += talk(name, at(minute - 1), at(minute), place)
+        rows += taken(name, since, since + timedelta(seconds=seconds), place, "LateQueue")
+    return rows
+
+
+@pytest.fixture(scope="module")
+def scenes(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Three queues at two hours."""
+    further = {
+        "SQL3": [database("D", TARGET, "UnreadQueue")],
+        "SQL4": [database("E", TARGET, "LateQueue")],
+    }
+    rules = [create_rule(name, level, database="B", contract=name) for name, level in TIERS.items()]
+    project = Project(tmp_path_factory.mktemp("scenes"), catalog=catalog(further), rules=rules)
+    project.add(by_source(*two_tiers(), *unread(), *work_after_the_period()))
+    project.run(session, at(120))
     return project
 
 
+TIERS = {"Gold": 8, "Silver": 6}
 SILVER_FIRST = """
 USE [B];
 CREATE BROKER PRIORITY [Silver] FOR CONVERSATION SET (CONTRACT_NAME = [Silver], PRIORITY_LEVEL = 9);
@@ -270,20 +311,15 @@ CREATE BROKER PRIORITY [Silver] FOR CONVERSATION SET (CONTRACT_NAME = [Silver], 
 
 @pytest.mark.slow
 def test_it_is_told_on_one_screen(
-    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scenes: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = two_tiers(tmp_path / "project")
-    project.run(session, at(60))
-    capsys.readouterr()
-    asked = ["--config", project.config, "--from", at(0).isoformat(), "--to", at(30).isoformat()]
+    asked = ["--config", scenes.config, "--from", at(0).isoformat(), "--to", at(30).isoformat()]
+    asked += ["--queue", "SQL1.B.TargetQueue"]
     script = tmp_path / "silver.sql"
     script.write_text(SILVER_FIRST)
-    rules = [
-        "--rules",
-        str(project.folder / "rules.yaml").replace("rules.yaml", "gold.yaml"),
-        f"SQL1={script}",
-    ]
-    written(project.folder / "gold.yaml", [create_rule("Gold", 8, database="B", contract="Gold")])
+    gold = written(tmp_path / "gold.yaml", [create_rule("Gold", 8, database="B", contract="Gold")])
+    rules = ["--rules", gold, f"SQL1={script}"]
+    capsys.readouterr()
     out = tmp_path / "out"
     assert job.main([*asked, *rules, "--out", str(out)]) == 0
     shown = capsys.readouterr().out
@@ -311,78 +347,39 @@ def test_it_is_told_on_one_screen(
 
 
 @pytest.mark.slow
-def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSession, tmp_path: Path) -> None:
-    logs = [busy_log(number) for number in range(200, 206)]
-    project = project_of(tmp_path, one_log(logs))
-    project.add(one_log(logs).events)
-    project.run(session, at(day=5))
+def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSession, night: Night) -> None:
+    project, logs = night
     asked = ReplayRequest(Period(at(day=3), at(day=3, minute=300)), readers=2, top=2)
-    messages, _ = require_as_modelled(session, project, logs, asked)
+    messages, _, _ = require_as_modelled(session, project, logs, asked)
     worked = [row for row in messages if row["started_at"] and row["finished_at"] > row["started_at"]]
     assert any(not row["estimated"] for row in worked)
+    assert any(row["closed_on"] for row in project.table("message_events", ["closed_on"]))
 
 
 @pytest.mark.slow
-def test_a_queue_that_nobody_read_has_no_readers(session: SparkSession, tmp_path: Path) -> None:
-    project = Project(tmp_path, catalog=catalog())
-    marks = {"session_id": 51, "transaction_id": "x", "database": "A", "queue": "InitiatorQueue"}
-    rows = [queue_event(kind, f"q {kind}", event_time=at(4), **marks) for kind in ("RECEIVE", "COMMIT")]
-    for number in range(2):
-        rows += [
-            endpoint_event(conversation=f"k{number}", event_time=at(-40)),
-            endpoint_event("DIALOG_CREATED", f"k{number}", event_time=at(-40)),
-            message_event("DELIVERED", f"k{number}/0", event_time=at(number)),
-        ]
-    project.add(by_source(*rows))
-    project.run(session, at(60))
+def test_a_queue_that_nobody_read_has_no_readers(session: SparkSession, scenes: Project) -> None:
     drained_at = at(30) + timedelta(milliseconds=200)
     for drain, readers, busy, empty_at in ((False, 0, 0.0, None), (True, 1, 0.2, drained_at)):
-        asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL1.B.TargetQueue"], drain=drain)
-        [queue] = answered(session, project, asked)["replay_queues"]
+        asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL3.D.UnreadQueue"], drain=drain)
+        tables, report = answered(session, scenes, asked)
+        [queue] = tables["replay_queues"]
         found = [queue[name] for name in ("readers", "busy_seconds", "idle_locked_seconds", "empty_at")]
         assert found == [readers, busy, 0.0, empty_at]
-    asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL1.B.TargetQueue"])
-    assert "give --readers N" in sentence(reported(session, project, asked))
+        assert drain or "give --readers N" in sentence(report)
 
 
 @pytest.mark.slow
-def test_work_after_the_period_counts_for_medians(session: SparkSession, tmp_path: Path) -> None:
+def test_work_after_the_period_counts_for_medians(session: SparkSession, scenes: Project) -> None:
     """Also that of conversations that are begun only then: one took ten seconds, three after it a minute."""
-    rows = []
-    for name, minute, seconds in (
-        ("a", 20, 10),
-        ("b", 60, 60),
-        ("c", 65, 60),
-        ("d", 70, 60),
-        ("never", 10, 0),
-    ):
-        marks = {"transaction_id": name, "session_id": 51}
-        taken_at = at(minute + 1)
-        rows += [
-            endpoint_event(conversation=name, event_time=at(minute - 1)),
-            endpoint_event("DIALOG_CREATED", name, event_time=at(minute - 1)),
-            message_event("DELIVERED", f"{name}/0", event_time=at(minute)),
-        ]
-        if seconds:
-            done_at = taken_at + timedelta(seconds=seconds)
-            rows += [
-                message_event("RECEIVED", f"{name}/0", event_time=taken_at, transaction_id=name),
-                queue_event("RECEIVE", event_time=taken_at, **marks),
-                queue_event("COMMIT", event_time=done_at, **marks),
-            ]
-    project = Project(tmp_path, catalog=catalog())
-    project.add(by_source(*rows))
-    project.run(session, at(120))
-    asked = ReplayRequest(Period(at(0), at(30)), readers=1)
-    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
-        messages = {row["message_id"]: row for row in collect_rows(answer.by_name()["replay_messages"])}
+    asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL4.E.LateQueue"], readers=1)
+    tables, _ = answered(session, scenes, asked)
+    messages = {row["message_id"]: row for row in tables["replay_messages"]}
     assert messages["never/0"]["finished_at"] == at(11)
 
 
-def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
-    project = two_tiers(tmp_path / "project")
+def test_what_can_not_be_asked(scenes: Project, tmp_path: Path) -> None:
     span = ["--from", at(0).isoformat(), "--to", at(30).isoformat()]
-    asked = ["--config", project.config]
+    asked = ["--config", scenes.config]
     with pytest.raises(ConfigError, match=r"--from 2026-11-20T12:30:00Z is not before --to 2026-11-20T12:00"):
         job.main([*asked, "--from", at(30).isoformat(), "--to", at(0).isoformat()])
     for readers, why in (("0", "not a whole number of 1"), ("4..2", "not a range"), ("few", "not a whole")):
@@ -394,14 +391,14 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
         job.main([*asked, *span, "--queue", "TargetQueue"])
     with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
         job.main([*asked, *span, "--as-if", at(0).isoformat()])
+    unpublished = Project(tmp_path, catalog=catalog())
     with pytest.raises(PipelineError, match="no run was published yet"):
-        job.main([*asked, *span])
+        job.main(["--config", unpublished.config, *span])
     with pytest.raises(ConfigError, match="lies in the warehouse"):
-        job.main([*asked, *span, "--out", str(project.folder / "warehouse" / "answers")])
-    project.run(session, at(60))
-    with pytest.raises(ConfigError, match=r"is in the future: the ledger goes to 2026-11-20T13:00:00Z"):
-        job.main([*asked, "--from", at(0).isoformat(), "--to", at(61).isoformat()])
+        job.main([*asked, *span, "--out", str(scenes.folder / "warehouse" / "answers")])
+    with pytest.raises(ConfigError, match=r"is in the future: the ledger goes to 2026-11-20T14:00:00Z"):
+        job.main([*asked, "--from", at(0).isoformat(), "--to", at(121).isoformat()])
     with pytest.raises(ConfigError, match="no message is ready in that time"):
-        job.main([*asked, "--from", at(30).isoformat(), "--to", at(40).isoformat()])
+        job.main([*asked, "--from", at(-60).isoformat(), "--to", at(-50).isoformat()])
     with pytest.raises(ConfigError, match=r"no message is ready in SQL2\.C\.TargetQueue in that time"):
         job.main([*asked, *span, "--queue", "SQL2.C.TargetQueue"])
