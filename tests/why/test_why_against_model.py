@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.harness import Row, one_log
@@ -17,12 +16,8 @@ from tests.support.strategies.backlogs import ACTIVATION
 from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
 
 WINDOW = {"check_seconds": 300, "empty_seconds": 5, "window_hours": 24}
-STARVATION = {"after_seconds": 5400, "raise_by": 3}
-BLOCKS = {"fragment_bytes": 100, "fragments": 3}
 AN_HOUR = {"after_seconds": 3600, "raise_by": 1}
 TWO_FRAGMENTS = {"fragment_bytes": 100, "fragments": 2}
-OF_SNAPSHOTS = ("transmission_status", "handle_unknown")
-"""The causes that no log shows."""
 
 
 def moment_of(log: Log, activation: Row, **more: Any) -> Moment:
@@ -30,27 +25,9 @@ def moment_of(log: Log, activation: Row, **more: Any) -> Moment:
     return Moment(log.events, **log.settings, activation_settings=activation, **more)
 
 
-@pytest.mark.parametrize(
-    ("number", "top", "starvation", "blocks"),
-    [
-        (1, None, None, None),
-        (2, 2, STARVATION, BLOCKS),
-    ],
-)
-def test_the_answer_equals_the_model(
-    session: SparkSession,
-    tmp_path: Path,
-    number: int,
-    top: int | None,
-    starvation: Row | None,
-    blocks: Row | None,
-) -> None:
-    log = replace(
-        one_log(random_logs(20, number)),
-        top=top,
-        starvation=starvation,
-        blocks=blocks,
-    )
+def test_the_answer_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
+    """Random logs, with the plain settings."""
+    log = replace(one_log(random_logs(20, 1)), top=None, starvation=None, blocks=None)
     project = project_of(tmp_path, log, activation=WINDOW)
     project.add(log.events)
     project.run(session, log.as_of)
@@ -58,31 +35,15 @@ def test_the_answer_equals_the_model(
     require_same_answer(found, why(moment_of(log, WINDOW), limit=LIMIT))
 
 
-@pytest.mark.parametrize(
-    ("first", "count", "top", "starvation", "blocks", "with_snapshots"),
-    [
-        (0, 25, None, AN_HOUR, None, False),
-        (30, 15, 2, AN_HOUR, TWO_FRAGMENTS, True),
-    ],
-)
-def test_backlogs_have_every_cause_as_in_the_model(
-    session: SparkSession,
-    tmp_path: Path,
-    first: int,
-    count: int,
-    top: int | None,
-    starvation: Row | None,
-    blocks: Row | None,
-    with_snapshots: bool,
-) -> None:
-    log, snapshots = joined_backlogs(range(first, first + count))
-    log = replace(log, top=top, starvation=starvation, blocks=blocks)
-    shown = snapshots if with_snapshots else []
-    declared = declare_snapshots(tmp_path, shown)
-    project = project_of(tmp_path, log, activation=ACTIVATION, snapshots=declared)
+def test_backlogs_have_every_cause_as_in_the_model(session: SparkSession, tmp_path: Path) -> None:
+    """Among them the causes that only snapshots show, and settings that change both orders."""
+    log, snapshots = joined_backlogs(range(30, 45))
+    log = replace(log, top=2, starvation=AN_HOUR, blocks=TWO_FRAGMENTS)
+    project = project_of(
+        tmp_path, log, activation=ACTIVATION, snapshots=declare_snapshots(tmp_path, snapshots)
+    )
     project.add(log.events)
     project.run(session, log.as_of)
     found = answer_of(project, session, log.as_of)
-    codes = {cause["code"] for cause in found["causes"]}
-    assert codes == set(CODES) - (set() if with_snapshots else set(OF_SNAPSHOTS))
-    require_same_answer(found, why(moment_of(log, ACTIVATION, snapshots=shown), limit=LIMIT))
+    assert {cause["code"] for cause in found["causes"]} == set(CODES)
+    require_same_answer(found, why(moment_of(log, ACTIVATION, snapshots=snapshots), limit=LIMIT))

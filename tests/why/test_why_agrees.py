@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from pipelines.why.places import KINDS
 from pipelines.why.report import FIRST
 from pipelines.why.view import format_place
 from tests.support.factories import Row
-from tests.support.processes import ROOT
 from tests.support.random_logs import project_of
 from tests.support.strategies.backlog_snapshots import joined_backlogs
 
@@ -25,34 +23,6 @@ pytestmark = pytest.mark.long
 
 Said = tuple[str, str, str]
 """Place, sentence and action."""
-GOLD: list[Said] = [
-    (
-        "Queue SQL1.Claims.ClaimIntakeQueue",
-        "64 messages of 40 conversations hold level 5: rule 'GoldClaims' would give 9, but it was first seen "
-        "at 2026-11-24T07:30:00Z, after these conversations",
-        "existing conversations keep their level until they end; let readers drain them first; only then end "
-        "them and start new ones; 64 unread messages would be lost now",
-    ),
-    (
-        "Queue SQL1.Claims.ClaimIntakeQueue",
-        "14 messages have level 5 as no rule of SQL1.Claims fits, while others beside them have a higher "
-        "level by a rule",
-        "add a rule if they are to go first: USE [Claims]; CREATE BROKER PRIORITY [SubmitClaim "
-        "//acme/claims/Intake //acme/portal/Standard] FOR CONVERSATION SET (CONTRACT_NAME = [SubmitClaim], "
-        "LOCAL_SERVICE_NAME = [//acme/claims/Intake], REMOTE_SERVICE_NAME = N'//acme/portal/Standard', "
-        "PRIORITY_LEVEL = 9);",
-    ),
-]
-STORY = [
-    "64 messages of 40 conversations wait at 2026-11-24T07:30:00Z: 64 of contract SubmitClaim from "
-    "//acme/portal/Gold to //acme/claims/Intake",
-    "The oldest has waited 1 h 19 min, and 95 of 100 at most 1 h 13 min",
-    "Levels: 64 at level 5",
-    "Ahead of the first are 90 messages in 30 RECEIVEs: 90 of contract SubmitClaim from //acme/feed/Nightly "
-    "to //acme/claims/Intake",
-    GOLD[0][1],
-]
-"""Why gold customers wait, in five sentences."""
 
 
 class Answers:
@@ -133,22 +103,6 @@ def require_figures_of_tables(answer: Row, warehouse: Path) -> None:
         for place in answer["places"]
         if place["kind"] == "receive"
     }
-
-
-def test_the_sample_is_told_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(ROOT / "pipelines" / "capture" / "sample", tmp_path / "captures")
-    config = tmp_path / "priorities.yaml"
-    config.write_text("warehouse: warehouse\nsnapshots:\n  - path: captures\n")
-    answers = Answers(str(config), "latest", tmp_path, capsys)
-    assert answers.of_night() == GOLD
-    assert answers.of_page() == GOLD
-    assert answers.of_why() == GOLD
-    require_figures_of_tables(answers.answer, tmp_path / "warehouse")
-    options = ["--queue", "ClaimIntakeQueue", "--remote-service", "//acme/portal/Gold"]
-    assert why.main(["--config", str(config), *options]) == 0
-    text = capsys.readouterr().out
-    places = [text.index(f"{sentence}.") for sentence in STORY]
-    assert places == sorted(places)
 
 
 def test_a_backlog_with_every_cause_is_told_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,11 @@
 """`priorities why` on the sample of an insurer whose gold claims wait."""
 
+import html
 import json
 import shutil
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,8 @@ import pytest
 from pipelines.commands import nightly, report, why
 from pipelines.commands.launch import outcome_of
 from pipelines.config.errors import ConfigError
+from pipelines.config.instants import parse_instant
+from pipelines.why.view import print_why
 from tests.support.processes import ROOT
 
 SETTINGS = "warehouse: warehouse\nsnapshots:\n  - path: captures\n"
@@ -22,15 +28,42 @@ DRAIN_FIRST = (
 )
 
 
+FIRST_TO_LOOK_AT = (
+    (GOLD, DRAIN_FIRST),
+    (
+        "14 messages have level 5 as no rule of SQL1.Claims fits, while others beside them have a higher "
+        "level by a rule",
+        "add a rule if they are to go first: USE [Claims]; CREATE BROKER PRIORITY [SubmitClaim "
+        "//acme/claims/Intake //acme/portal/Standard] FOR CONVERSATION SET (CONTRACT_NAME = [SubmitClaim], "
+        "LOCAL_SERVICE_NAME = [//acme/claims/Intake], REMOTE_SERVICE_NAME = N'//acme/portal/Standard', "
+        "PRIORITY_LEVEL = 9);",
+    ),
+)
+"""Sentences and actions of the causes that night, page and answer tell first."""
+
+
+@dataclass(frozen=True)
+class Night:
+    """Settings of a warehouse with a night of the sample, and what the night printed."""
+
+    config: str
+    summary: str
+
+
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Settings of a warehouse with a night of the sample."""
+def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
     folder = tmp_path_factory.mktemp("gold")
     shutil.copytree(ROOT / "pipelines" / "capture" / "sample", folder / "captures")
     (folder / "priorities.yaml").write_text(SETTINGS)
     path = str(folder / "priorities.yaml")
-    assert nightly.main(["--config", path, "--as-of", "latest", "--quiet"]) == 0
-    return path
+    with redirect_stdout(StringIO()) as printed:
+        assert nightly.main(["--config", path, "--as-of", "latest"]) == 0
+    return Night(path, printed.getvalue())
+
+
+@pytest.fixture(scope="module")
+def config(night: Night) -> str:
+    return night.config
 
 
 def ask(config: str, capsys: pytest.CaptureFixture[str], *options: str) -> str:
@@ -55,20 +88,26 @@ def test_gold_waits_as_its_rule_is_younger(config: str, capsys: pytest.CaptureFi
     ]
 
 
-def test_night_page_and_answer_agree(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert nightly.main(["--config", config, "--as-of", "latest"]) == 0
-    summary = capsys.readouterr().out.splitlines()
+def test_night_page_and_answer_agree(
+    night: Night, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = night.summary.splitlines()
     first = summary.index("Look at first")
-    assert summary[first + 1 : first + 3] == [
-        f"- Queue SQL1.Claims.ClaimIntakeQueue: {GOLD}",
-        f"  {DRAIN_FIRST}",
+    assert summary[first + 1 : first + 5] == [
+        line
+        for sentence, action in FIRST_TO_LOOK_AT
+        for line in (f"- Queue SQL1.Claims.ClaimIntakeQueue: {sentence}", f"  {action}")
     ]
-    assert report.main(["--config", config, "--out", str(tmp_path / "page.html")]) == 0
-    page = (tmp_path / "page.html").read_text("utf-8")
-    assert page.index(GOLD.replace("'", "&#39;")) < page.index('id="overview"')
-    answer = json.loads(ask(config, capsys, "--format", "json"))
-    [cause] = [each for each in answer["causes"] if each["code"] == "rule_newer_than_endpoint"]
-    assert (cause["sentence"], cause["action"]) == (GOLD, DRAIN_FIRST)
+    assert report.main(["--config", night.config, "--out", str(tmp_path / "page.html")]) == 0
+    verdict = html.unescape((tmp_path / "page.html").read_text("utf-8").partition('id="overview"')[0])
+    for sentence, action in FIRST_TO_LOOK_AT:
+        assert sentence in verdict
+        assert action in verdict
+    answer = json.loads(ask(night.config, capsys, "--format", "json"))
+    by_code = {cause["code"]: cause for cause in answer["causes"]}
+    cause = by_code["rule_newer_than_endpoint"]
+    found = [(each["sentence"], each["action"]) for each in (cause, by_code["no_rule"])]
+    assert found == list(FIRST_TO_LOOK_AT)
     assert cause["details"] == [
         {
             "instance": "SQL1",
@@ -91,7 +130,6 @@ def test_night_page_and_answer_agree(config: str, tmp_path: Path, capsys: pytest
             ["--remote-service", "//acme/portal/Gol"],
             "there is no such service; did you mean '//acme/portal/Gold'?",
         ),
-        (["--contract", "SubmitClaims"], "there is no such contract; did you mean 'SubmitClaim'?"),
         (["--queue", "NoQueue"], "there is no such queue"),
         (["--transmission", "--database", "Claims"], "--database is of queues"),
         (["--transmission", "--queue", "ClaimIntakeQueue"], "not allowed with argument"),
@@ -107,7 +145,8 @@ def test_names_that_nothing_has_are_refused(config: str, options: list[str], sai
 
 def test_a_filter_that_fits_nothing(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The names are known, and no open message has them together."""
-    options = ["--queue", "GoldReplyQueue", "--contract", "SubmitClaim"]
-    assert ask(config, capsys, *options) == "No open message fits at 2026-11-24T07:30:00Z.\n"
-    answer = json.loads(ask(config, capsys, *options, "--format", "json"))
+    options = ["--queue", "GoldReplyQueue", "--contract", "SubmitClaim", "--format", "json"]
+    answer = json.loads(ask(config, capsys, *options))
     assert (answer["situation"]["messages"], answer["causes"], answer["places"]) == (0, [], [])
+    print_why({**answer, "as_of": parse_instant(answer["as_of"])})
+    assert capsys.readouterr().out == "No open message fits at 2026-11-24T07:30:00Z.\n"

@@ -2,7 +2,16 @@
 
 from tests.support.factories import Row, at, create_rule
 
-from .scene import INITIATOR_NAMES, RECEIVE, TARGET_NAMES, TRANSMISSION, rule, scene
+from .scene import (
+    INITIATOR_NAMES,
+    ONE_NOT_COMPUTED,
+    RECEIVE,
+    TARGET_NAMES,
+    TRANSMISSION,
+    TWO_IN_BLOCKS,
+    rule,
+    scene,
+)
 
 
 def kinds(*counts: tuple[str, int]) -> list[Row]:
@@ -75,7 +84,7 @@ OUTRANKED = [
         "c1/0: outranked, own_group_first; c2/0: first_in_line; c3/0: outranked",
         {"outranked": kinds(("High", 1), ("Middle", 1))},
         rules=high("High", "Middle:7", "Low:2"),
-        settings={"top": 1},
+        settings=ONE_NOT_COMPUTED,
     ),
     scene(
         "outranked: a locked message has nothing ahead",
@@ -106,7 +115,7 @@ OWN_GROUP = [
         "own_group_first: in an earlier RECEIVE",
         "talk c1, ready c1/0 1, ready c1/1 2",
         "c1/0: first_in_line; c1/1: own_group_first",
-        settings={"top": 1},
+        settings=ONE_NOT_COMPUTED,
     ),
     scene(
         "own_group_first: of the same conversation and direction",
@@ -148,7 +157,7 @@ OLDER = [
         "c1/0: first_in_line; c2/0: no_rule, outranked; c3/0: outranked, older_first",
         {"older_first": of_senders()},
         rules=high("High", "Middle:7", database="A"),
-        settings={"blocks": {"fragment_bytes": 100, "fragments": 2}},
+        settings=TWO_IN_BLOCKS,
     ),
     scene(
         "older_first: without blocks, it does not",
@@ -186,7 +195,7 @@ FIRST = [
         "first_in_line: all that the first RECEIVE takes",
         "talk c1, ready c1/0 1, ready c1/1 1, ready c1/2 1",
         "c1/0: first_in_line; c1/1: own_group_first, first_in_line; c1/2: own_group_first",
-        settings={"top": 2},
+        settings=TWO_IN_BLOCKS,
     ),
     scene(
         "no_rule: a forwarded message of the instance has one",

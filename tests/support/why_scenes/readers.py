@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database
 from tests.support.model.snapshots import Snapshot
 
-from .scene import ONE, TARGET_QUEUE, scene
+from .scene import ONE, ONE_NOT_COMPUTED, TARGET_QUEUE, scene
 
 FIRST, NOT_RECEIVED = "c1/0: first_in_line", "c1/0: first_in_line, not_received"
 
@@ -36,7 +36,6 @@ INTERNAL = monitored(activation={"procedure": "dbo.Read", "max_queue_readers": 1
 EXTERNAL = monitored(event_notification={"timeout_seconds": 30})
 SWITCHED_OFF = monitored(activation={"status": "off", "max_queue_readers": 1})
 TASK, WAIT = "TASK_STARTED 0 session=51", "WAIT_STARTED 0 session=51"
-NOT_COMPUTED = {"activation_settings": None}
 
 RECEIVES = [
     scene("not_received: the log has no receives at all", ONE, FIRST),
@@ -102,7 +101,7 @@ REASONS = [
         NOT_RECEIVED,
         details(("activation_off", None)),
         catalog=SWITCHED_OFF,
-        settings=NOT_COMPUTED,
+        settings=ONE_NOT_COMPUTED,
     ),
     scene(
         "not_received: all readers are busy",
@@ -145,7 +144,7 @@ REASONS = [
         NOT_RECEIVED,
         details((None, None)),
         catalog=INTERNAL,
-        settings=NOT_COMPUTED,
+        settings=ONE_NOT_COMPUTED,
     ),
 ]
 

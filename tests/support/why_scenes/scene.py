@@ -21,6 +21,10 @@ from tests.support.model.moment import Moment
 from tests.support.model.snapshots import Snapshot
 
 AS_OF = at(60)
+ONE_NOT_COMPUTED: dict[str, Any] = {"top": 1, "activation_settings": None}
+"""A RECEIVE takes one message, and activation is not computed: scenes of either share a night."""
+TWO_IN_BLOCKS = {"top": 2, "blocks": {"fragment_bytes": 100, "fragments": 2}}
+"""A RECEIVE takes two messages, and fragments are sent in blocks: scenes of either share a night."""
 
 
 @dataclass(frozen=True)
