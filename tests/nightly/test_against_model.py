@@ -22,15 +22,29 @@ BLOCKS = {"fragment_bytes": 100, "fragments": 3}
 
 @pytest.fixture(scope="module")
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
-    """One night over many random logs, with the plain settings."""
-    log = replace(one_log(random_logs(3 * LOGS_A_RUN, 1)), top=None, starvation=None, blocks=None)
+    """Many random logs with the plain settings: the events of a third come over three nights, all others in
+    the last one."""
+    logs = random_logs(3 * LOGS_A_RUN, 1)
+    log = replace(one_log(logs), top=None, starvation=None, blocks=None)
+    split_up = tuple(f"{number:02d}." for number in range(LOGS_A_RUN))
+    over_nights, at_once = (
+        {
+            source: [row for row in rows if is_split == row["instance"].startswith(split_up)]
+            for source, rows in log.events.items()
+        }
+        for is_split in (True, False)
+    )
+    *earlier, last = split(over_nights, 3, Random(7))
     project = project_of(tmp_path_factory.mktemp("night"), log)
-    project.add(log.events)
+    for piece in earlier:
+        project.add(piece)
+        project.take_in(session)
+    project.add({source: [*rows, *at_once[source]] for source, rows in last.items()})
     project.run(session, log.as_of)
     return project, log
 
 
-def test_one_night_equals_the_model(night: tuple[Project, Log]) -> None:
+def test_nights_equal_the_model(night: tuple[Project, Log]) -> None:
     require_equal(*night)
 
 
@@ -47,20 +61,9 @@ def test_schedules_with_settings_equal_the_model(session: SparkSession, night: t
 
 
 def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
+    """All events come in the first night."""
     log = replace(one_log(random_logs(LOGS_A_RUN, 6)), queue_events=None)
     project = project_of(tmp_path, log)
     project.add(log.events)
-    project.run(session, log.as_of)
-    require_equal(project, log)
-
-
-def test_any_split_over_nights_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
-    log = one_log(random_logs(LOGS_A_RUN, 7))
-    project = project_of(tmp_path, log)
-    *earlier, last = split(log.events, 3, Random(7))
-    for piece in earlier:
-        project.add(piece)
-        project.take_in(session)
-    project.add(last)
     project.run(session, log.as_of)
     require_equal(project, log)
