@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import pipelines
 from pipelines.console.terminal import to_json
+from pipelines.nightly.night import describe
 from tests.field.running import run
 from tests.support.factories import at
 from tests.support.processes import PATIENCE, ROOT, environment
@@ -30,7 +31,7 @@ def config(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> s
         settings.write("expect:\n- {oldest_wait: 1 d}\n- {contract: Contract, level_at_least: 2}\n")
     project.add(a_bit_of_everything())
     project.run(session, NEWEST)
-    project.run(session, EARLIER)
+    describe(project.warehouse(session), project.settings(), EARLIER)
     return str(project.config)
 
 

@@ -69,7 +69,7 @@ def test_nights_of_days_find_what_the_model_finds(
         sent = message_event("SENT", f"sent/{number}", event_time=day - timedelta(hours=1))
         project.add({**events, "message_events": [*events["message_events"], sent]})
         project.take_in(session)
-    for day in DAYS:
+    for day in (DAYS[0], *DAYS[2:]):
         require_equal(session, project, log, SLOW, day, more_than=LOGS_A_RUN / 4)
 
 

@@ -96,12 +96,11 @@ def test_it_is_no_decision(session: SparkSession, project: Project) -> None:
     assert collect_rows(deviations) == []
 
 
-@pytest.mark.parametrize("readers", [None, 1])
 def test_nobody_knows_how_long_the_work_took_or_when_it_began(
-    session: SparkSession, project: Project, readers: int | None
+    session: SparkSession, project: Project
 ) -> None:
     """Two waiting tasks of the snapshot are no sessions of the log: open transactions tell the readers."""
-    asked = ReplayRequest(Period(at(-35), AS_OF), queues=["SQL1.B.TargetQueue"], readers=readers)
+    asked = ReplayRequest(Period(at(-35), AS_OF), queues=["SQL1.B.TargetQueue"])
     with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         found = {name: collect_rows(frame) for name, frame in answer.by_name().items()}
     estimated = {row["level"]: (row["messages"], row["estimated"]) for row in found["replay_waits"]}
