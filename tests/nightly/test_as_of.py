@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, InputError
-from pipelines.nightly.as_of import find_latest
+from pipelines.nightly.as_of import find_latest, require_data
 from pipelines.nightly.night import describe
-from pipelines.storage.batches import CompletedBatches
+from pipelines.storage.batches import CompletedBatches, read_completed_batches
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event, queue_event
 from tests.support.harness import Project
 from tests.support.snapshot_views import Server, ready, shown, views
@@ -27,6 +27,14 @@ def runs(project: Project) -> list[Row]:
 
 def succeeded(as_of: datetime, newest_data: datetime | None) -> Row:
     return {"as_of": as_of, "status": "succeeded", "newest_data": newest_data}
+
+
+def found_latest(session: SparkSession, project: Project) -> tuple[datetime, datetime | None]:
+    """The as_of that `latest` means, and the newest data at it."""
+    warehouse = project.warehouse(session)
+    completed = read_completed_batches(warehouse)
+    as_of = find_latest(project.settings(), completed)
+    return as_of, require_data(warehouse, completed, as_of)
 
 
 def arrived(project: Project) -> set[tuple[datetime, str]]:
@@ -84,8 +92,8 @@ def test_the_latest_of_snapshots_is_the_last_taken_at(session: SparkSession, tmp
 
     # A snapshot whose views have no rows is newer data. An event that is newer still counts.
     server.snapshot({"transmission_queue": []}, at(10))
-    server.project.run(session, "latest")
-    assert runs(server.project)[-1] == succeeded(at(10), at(10))
+    server.project.take_in(session)
+    assert found_latest(session, server.project) == (at(10), at(10))
     server.project.add(by_source(queue_event(event_time=at(10))))
     server.project.run(session, "latest")
     assert runs(server.project)[-1] == succeeded(at(10) + MOMENT, at(10))
@@ -113,13 +121,14 @@ def test_a_capture_of_no_database_is_no_data(session: SparkSession, tmp_path: Pa
         (tmp_path / "captures" / f"{number}.jsonl").write_text(text)
 
     add("9", "false", "")
+    project.take_in(session)
     with pytest.raises(ConfigError, match="no snapshot and no event was accepted yet"):
-        project.run(session, "latest")
+        found_latest(session, project)
     # A database without rows is data; the later capture still is none.
     add("8", "true", VIEW)
-    project.run(session, "latest")
+    project.take_in(session)
     taken_at = datetime(2026, 11, 24, 8, 30, 0, 123456, UTC)
-    assert runs(project) == [succeeded(taken_at, taken_at)]
+    assert found_latest(session, project) == (taken_at, taken_at)
 
 
 def test_there_is_no_latest_without_data(session: SparkSession, tmp_path: Path) -> None:
@@ -169,9 +178,12 @@ def test_an_as_of_before_all_events_is_refused_and_later_ones_know_their_newest_
     assert runs(project) == [{"as_of": at(0), "status": "failed", "newest_data": None}] * 2
     # What was ingested stays.
     assert len(project.table("message_events")) == 1
-    for as_of, newest in ((at(0) + MOMENT, at(0)), (at(500), at(400)), (at(60), at(30))):
-        describe(project.warehouse(session), project.settings(), as_of)
-        assert runs(project)[-1] == succeeded(as_of, newest)
+    warehouse = project.warehouse(session)
+    completed = read_completed_batches(warehouse)
+    for as_of, newest in ((at(0) + MOMENT, at(0)), (at(500), at(400))):
+        assert require_data(warehouse, completed, as_of) == newest
+    describe(warehouse, project.settings(), at(60))
+    assert runs(project)[-1] == succeeded(at(60), at(30))
 
 
 def test_without_any_data_a_night_is_empty(session: SparkSession, tmp_path: Path) -> None:
