@@ -122,7 +122,7 @@ def require_modelled(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hours", "tolerance"),
-    [(None, timedelta(milliseconds=1)), (None, 2 * TICK), (3.75, timedelta(microseconds=2))],
+    [(None, 2 * TICK), (3.75, timedelta(microseconds=2))],
 )
 def test_receives_equal_the_model(
     session: SparkSession, night: Night, hours: float | None, tolerance: timedelta
