@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -32,17 +31,28 @@ def empty_page(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+def browser(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """The browser as it was when it opened: on no page, of its own size, and with nothing in its logs."""
+    yield chromium
+    chromium.get("about:blank")
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    for log in ("browser", "performance"):
+        chromium.get_log(log)
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     """Debian's Chromium without a window, and without anything that it would fetch by itself."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
         message = "chromium and chromedriver are not installed (Debian: chromium, chromium-driver)"
         # CI installs them: there, a missing browser is a failure.
         if os.environ.get("REQUIRE_BROWSER"):
             pytest.fail(message)
         pytest.skip(message)
     options = webdriver.ChromeOptions()
-    options.binary_location = chromium
+    options.binary_location = program
     for switch in (
         "--headless=new",
         "--no-sandbox",
@@ -53,7 +63,7 @@ def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
         "--disable-background-networking",
         "--disable-component-update",
         "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
         "--window-size=1280,900",
         # A click waits for no scrolling.
         "--force-prefers-reduced-motion",

@@ -1,5 +1,6 @@
 """The page in a browser: what it shows, what clicks do, and that it asks nobody for anything."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -58,14 +59,21 @@ def test_every_section_has_its_tables_and_nothing_complains(seen: Browser) -> No
     assert first_column(seen, "rejected") == ["message_id is null", "unknown event_type"]
     assert first_column(seen, "nights") == ["2026-11-20 13:00:00", "2026-11-19 13:00:00"]
     assert "+11" in table(seen, "nights").text
-    assert complaints(seen) == []
-    assert requests(seen) == []
-
-
-def test_names_are_text(seen: Browser) -> None:
+    assert "Contract" in table(seen, "receive-kinds").text
+    assert set(first_column(seen, "transmission-kinds")) == {"Contract"}
+    for place in ("queue-top", "receive-overtaken", "instance-top"):
+        heads = [head.text for head in table(seen, place).find_elements(By.CSS_SELECTOR, "thead th")]
+        assert "Contract" in heads or "Contract: Contract" in caption(seen, place)
+    # Names are text.
     assert first_column(seen, "queues")[:2] == ["OrderQueue", NASTY]
     assert seen.title == "Conversation priorities at 2026-11-20T13:00:00Z"
     assert seen.find_elements(By.TAG_NAME, "img") == []
+    # Nobody asked for a what-if, a replay or a conformance check.
+    for section in ("whatif", "replay", "conformance"):
+        assert seen.find_elements(By.ID, section) == []
+    assert "What if" not in seen.find_element(By.TAG_NAME, "nav").text
+    assert complaints(seen) == []
+    assert requests(seen) == []
 
 
 def test_names_that_look_alike_are_told_apart(seen: Browser) -> None:
@@ -103,7 +111,7 @@ def test_columns_sort_and_say_so(seen: Browser) -> None:
     assert first_column(seen, "queues")[0] == "Queue 00"
 
 
-def test_a_queue_opens_with_its_order(seen: Browser) -> None:
+def test_a_queue_and_an_instance_open_with_their_order(seen: Browser) -> None:
     assert first_column(seen, "queue-top") == [str(position) for position in range(1, 11)]
     assert "Shown are the first 10, of 12." in caption(seen, "queue-top")
     table(seen, "queues").find_elements(By.CSS_SELECTOR, "button.open")[1].click()
@@ -113,9 +121,6 @@ def test_a_queue_opens_with_its_order(seen: Browser) -> None:
     choice = Select(seen.find_element(By.ID, "choose-queue"))
     choice.select_by_index(len(choice.options) - 1)
     assert "nothing, the queue is off." in table(seen, "queue-top").text
-
-
-def test_an_instance_opens_with_its_order(seen: Browser) -> None:
     text = table(seen, "instance-top").text
     assert "raised by waiting" in text
     assert "only forwarded" in text
@@ -144,20 +149,15 @@ def test_the_keyboard_reaches_everything(seen: Browser) -> None:
     } <= reached
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [375, 1280])
-def test_it_is_accessible_and_fits_the_screen(seen: Browser, scheme: str, width: int) -> None:
-    seen.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    seen.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    wide = seen.execute_script("return document.documentElement.scrollWidth")
-    assert wide <= width
-    found = Axe().run(seen)["violations"]
-    assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
+def test_it_is_accessible_and_fits_the_screen(seen: Browser) -> None:
+    for width, scheme in product((375, 1280), ("light", "dark")):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        seen.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        set_width(seen, width)
+        wide = seen.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width
+        found = Axe().run(seen)["violations"]
+        assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
 
 
 def test_a_night_without_anything_says_so(browser: Browser, empty_page: str, tmp_path: Path) -> None:
@@ -241,7 +241,10 @@ def test_a_narrow_screen_says_what_all_rows_share_and_that_a_table_scrolls(
     browser: Browser, guids_page: str, tmp_path: Path
 ) -> None:
     opened(browser, guids_page, tmp_path)
+    set_width(browser, 1280)
+    assert broken_words(browser) == []
     set_width(browser, 375)
+    assert broken_words(browser) == []
     said = caption(browser, "queue-top")
     assert f"Contract: Contract; Local service: TargetService; Remote service: {GOLD}" in said
     assert "This table scrolls to the side." in said
@@ -255,12 +258,9 @@ def test_a_narrow_screen_says_what_all_rows_share_and_that_a_table_scrolls(
     assert "Contract" in [head.text for head in columns if head.is_displayed()]
 
 
-@pytest.mark.parametrize("width", [375, 1280])
-def test_no_word_is_broken_inside(browser: Browser, guids_page: str, tmp_path: Path, width: int) -> None:
-    """A word of a cell has one line: its range has one rectangle."""
-    opened(browser, guids_page, tmp_path)
-    set_width(browser, width)
-    broken = browser.execute_script(
+def broken_words(browser: Browser) -> list[str]:
+    """The words of cells that have more than one line: the range of a whole one has one rectangle."""
+    found: list[str] = browser.execute_script(
         """
         const found = [];
         const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -278,12 +278,4 @@ def test_no_word_is_broken_inside(browser: Browser, guids_page: str, tmp_path: P
         return found;
         """
     )
-    assert broken == []
-
-
-def test_contract_and_services_are_shown(seen: Browser) -> None:
-    assert "Contract" in table(seen, "receive-kinds").text
-    assert set(first_column(seen, "transmission-kinds")) == {"Contract"}
-    for place in ("queue-top", "receive-overtaken", "instance-top"):
-        heads = [head.text for head in table(seen, place).find_elements(By.CSS_SELECTOR, "thead th")]
-        assert "Contract" in heads or "Contract: Contract" in caption(seen, place)
+    return found

@@ -137,11 +137,6 @@ def test_the_sections_show_hours_deviations_and_waits(
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
 
 
-def test_without_them_there_are_no_sections(browser: Browser, full_page: str, tmp_path: Path) -> None:
-    seen = opened(browser, full_page, tmp_path)
-    assert seen.find_elements(By.ID, "replay") == seen.find_elements(By.ID, "conformance") == []
-
-
 LINK = {"sending_instance": "SQL1", "receiving_instance": "SQL2", "messages": 1, "with_inversion": 0}
 OF_ANOTHER: dict[str, dict[str, list[Row]]] = {
     "queues": {"conformance": [{**CONFORMANCE["conformance"][0], "as_of": at(5)}]},
@@ -153,13 +148,10 @@ OF_ANOTHER: dict[str, dict[str, list[Row]]] = {
 
 
 @pytest.mark.parametrize("what", OF_ANOTHER)
-def test_a_check_of_another_as_of_is_refused(
-    session: SparkSession, full: Settings, tmp_path: Path, what: str
-) -> None:
-    other = {**CONFORMANCE, **OF_ANOTHER[what]}
-    folder = answers_of(session, tmp_path / "other", CONFORMANCE_TABLES, other).root
+def test_a_check_of_another_as_of_is_refused(session: SparkSession, tmp_path: Path, what: str) -> None:
+    other = answers_of(session, tmp_path, CONFORMANCE_TABLES, {**CONFORMANCE, **OF_ANOTHER[what]})
     with pytest.raises(ConfigError, match="is of 2026-11-20T12:05:00Z; write it again with --as-of"):
-        report.main(["--config", full.path, "--conformance", folder, "--out", str(tmp_path / "p")])
+        read_conformance_tables(other, AS_OF)
 
 
 def test_more_queues_than_are_shown_are_counted(session: SparkSession, tmp_path: Path) -> None:
