@@ -9,13 +9,14 @@ from selenium.webdriver.common.by import By
 
 from pipelines.commands import report
 from pipelines.config.errors import ConfigError
-from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.report.whatif import read_whatif_tables
+from pipelines.storage.answers import read_answers
+from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.report import MOST_MOVED
 from schemas.whatif import WHATIF_TABLES
 from tests.support.browser import Browser, complaints, first_column, opened, requests, table
-from tests.support.factories import Row, at
+from tests.support.factories import Row
 from tests.support.report_answers import ANSWER, answers_at, answers_of, counted, moved
 from tests.support.report_warehouse import AS_OF, NASTY
 
@@ -58,14 +59,19 @@ def test_the_section_shows_moves_pairs_and_who_pays(
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
 
 
-def test_the_largest_moves_are_those_of_the_terminal(session: SparkSession, tmp_path: Path) -> None:
+def test_the_largest_moves_are_those_of_the_terminal_and_all_messages_count_once(
+    session: SparkSession, tmp_path: Path
+) -> None:
     sent = {"kind": "transmission", "queue": None, "state": None}
     rows = [moved(number, number, number, 5) for number in range(1, 20)]
     rows += [moved(number, 30 + number, 31, 5) for number in range(20, 30)]
     rows += [moved(30, 1, 30, 5), moved(31, 1, 30, 5, **sent), moved(32, 1, 30, 5, queue="Another")]
     rows += [moved(33, 1, 90, 5, position_after=None, moved=None)]
-    answers = answers_at(session, tmp_path / "many", AS_OF, whatif_messages=rows)
-    part = read_whatif_tables(answers, AS_OF)["whatif_moves"]
+    sums = counted("instance", "[SQL1]", kind="transmission", messages=5, gained=2, lost=3)
+    summary = [*ANSWER["whatif_summary"], counted("level", "9"), sums]
+    answers = answers_at(session, tmp_path, AS_OF, whatif_messages=rows, whatif_summary=summary)
+    parts = read_whatif_tables(answers, AS_OF)
+    part = parts["whatif_moves"]
     shown = [dict(zip(part.columns, row, strict=True)) for row in part.rows]
     assert [(row["message_id"], row["moved"]) for row in shown] == [
         ("m30", -29),
@@ -74,13 +80,7 @@ def test_the_largest_moves_are_those_of_the_terminal(session: SparkSession, tmp_
         *[(f"m{number}", number - 1) for number in range(29, 29 - MOST_MOVED + 3, -1)],
     ]
     assert part.total == 10 + 3
-
-
-def test_all_messages_are_counted_once(session: SparkSession, tmp_path: Path) -> None:
-    sent = counted("instance", "[SQL1]", kind="transmission", messages=5, gained=2, lost=3)
-    summary = [*ANSWER["whatif_summary"], counted("level", "9"), sent]
-    answers = answers_at(session, tmp_path / "sums", AS_OF, whatif_summary=summary)
-    counts = read_whatif_tables(answers, AS_OF)["whatif_counts"]
+    counts = parts["whatif_counts"]
     assert dict(zip(counts.columns, counts.rows[0], strict=True)) == {"messages": 8, "gained": 3, "lost": 4}
 
 
@@ -91,34 +91,11 @@ def test_an_empty_answer_counts_nothing(session: SparkSession, tmp_path: Path) -
     assert parts["whatif_moves"].rows == []
 
 
-def test_without_one_there_is_no_section(browser: Browser, full_page: str, tmp_path: Path) -> None:
-    seen = opened(browser, full_page, tmp_path)
-    assert seen.find_elements(By.ID, "whatif") == []
-    assert "What if" not in seen.find_element(By.TAG_NAME, "nav").text
-
-
-def test_a_folder_without_the_tables_is_named(full: Settings, tmp_path: Path) -> None:
+def test_an_answer_without_a_table_is_named(session: SparkSession, tmp_path: Path) -> None:
+    warehouse = Warehouse(session, str(tmp_path / "warehouse"))
     with pytest.raises(ConfigError, match="nothing: has no table whatif_endpoints, whatif_groups,"):
-        report.main(
-            ["--config", full.path, "--whatif", str(tmp_path / "nothing"), "--out", str(tmp_path / "p")]
-        )
-
-
-def test_a_what_if_of_another_as_of_is_refused(session: SparkSession, full: Settings, tmp_path: Path) -> None:
-    folder = answers_at(session, tmp_path / "other", at(5)).root
-    out = tmp_path / "p"
-    again = f"run whatif again with --as-of {format_instant(AS_OF)}"
-    with pytest.raises(ConfigError) as told_of:
-        report.main(["--config", full.path, "--whatif", folder, "--out", str(out)])
-    assert str(told_of.value) == f"--whatif {folder}: is of 2026-11-20T12:05:00Z; {again}"
-    assert not out.exists()
-
-
-@pytest.mark.parametrize("is_there", [False, True], ids=["without the table", "without its row"])
-def test_a_what_if_of_an_unknown_as_of_is_refused(
-    session: SparkSession, full: Settings, tmp_path: Path, is_there: bool
-) -> None:
-    folder = tmp_path / "old"
-    old = answers_at(session, folder) if is_there else answers_of(session, folder, WHATIF_TABLES, ANSWER)
+        read_answers(warehouse, str(tmp_path / "nothing"), WHATIF_TABLES, option="--whatif")
+    # An early version wrote no table that says the as_of.
+    old = answers_of(session, tmp_path / "old", WHATIF_TABLES, ANSWER)
     with pytest.raises(ConfigError, match="does not say its as_of, so it isn't known; run "):
-        report.main(["--config", full.path, "--whatif", old.root, "--out", str(tmp_path / "p")])
+        read_whatif_tables(read_answers(warehouse, old.root, WHATIF_TABLES, option="--whatif"), AS_OF)

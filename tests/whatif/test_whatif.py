@@ -455,8 +455,11 @@ def test_the_page_takes_a_whole_answer_of_its_own_as_of_only(
     assert job.main([*asked, "--as-of", empty.isoformat()]) == 0
     assert "came in after it was published" not in capsys.readouterr().out
     assert DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows == 0
-    with pytest.raises(ConfigError, match=f"is of {format_instant(empty)}; run whatif again"):
+    with pytest.raises(ConfigError) as told_of:
         page.main([*shown, "--as-of", full.isoformat()])
+    again = f"run whatif again with --as-of {format_instant(full)}"
+    assert str(told_of.value) == f"--whatif {out}: is of {format_instant(empty)}; {again}"
+    assert not html.exists()
     assert page.main([*shown, "--as-of", empty.isoformat()]) == 0
     assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()
 
