@@ -7,9 +7,8 @@ from axe_core_python.selenium import Axe
 from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 
-from pipelines.commands import report
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings
+from pipelines.report.page import render_page
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.storage.answers import read_answers
 from pipelines.storage.warehouse import Warehouse
@@ -21,17 +20,11 @@ from tests.support.report_answers import ANSWER, answers_at, answers_of, counted
 from tests.support.report_warehouse import AS_OF, NASTY
 
 
-@pytest.fixture
-def answers(session: SparkSession, tmp_path: Path) -> str:
-    return answers_at(session, tmp_path / "answers", AS_OF).root
-
-
 def test_the_section_shows_moves_pairs_and_who_pays(
-    browser: Browser, full: Settings, answers: str, tmp_path: Path
+    browser: Browser, session: SparkSession, tmp_path: Path
 ) -> None:
-    out = tmp_path / "page.html"
-    assert report.main(["--config", full.path, "--whatif", answers, "--out", str(out)]) == 0
-    seen = opened(browser, out.read_text(), tmp_path)
+    answers = answers_at(session, tmp_path / "answers", AS_OF)
+    seen = opened(browser, render_page(AS_OF, read_whatif_tables(answers, AS_OF)), tmp_path)
     said = seen.find_element(By.ID, "whatif-said").text
     assert said == (
         "The proposal changes the level of 0 endpoints: of 3 messages 1 come earlier and 1 later."

@@ -116,7 +116,7 @@ def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 
 def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
-    """Forwarded messages of endpoints that are not there yet, drift, late statements, ties with --as-if."""
+    """Forwarded messages of endpoints that are not there yet, late statements, ties with --as-if."""
     project, log = night
     assert any(statement["effective_from"] >= log.as_of for statement in log.rules)
     created = [row["created_at"] for row in project.table("endpoints", ["created_at"])]
@@ -124,18 +124,6 @@ def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
     assert log.as_of - SINCE in created
     forwarded = [row for row in project.table("transmission_schedule") if row["forwarded"]]
     assert {row["priority"] is None for row in forwarded} == {True, False}
-    tables = by_model(
-        log.events,
-        Settings(log.catalog, log.rules, top=2),
-        Settings(log.catalog, log.rules, top=2),
-        as_of=log.as_of,
-        as_if=None,
-    )
-    assert {row["cause"] for row in tables["whatif_endpoints"]} == {"drift"}
-    contracts = [row for row in tables["whatif_summary"] if row["dimension"] == "contract"]
-    [of_unknown] = [row["messages"] for row in contracts if row["name"] is None]
-    assert of_unknown >= 6
-    assert [row["name"] for row in contracts if (row["name"] or "").startswith("Edge")] == ["Edge 0"]
 
 
 @pytest.mark.slow
@@ -151,7 +139,12 @@ def test_changes_from_then_on_equal_the_model(session: SparkSession, night: tupl
     current = Settings(log.catalog, log.rules, top=2)
     proposed = replace(current, rules=changed(log.rules, changes))
     expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=as_if)
+    # Drift, and forwarded messages whose contract nobody knows or whose endpoint is just there.
     assert {row["cause"] for row in expected["whatif_endpoints"]} == {"drift", "proposal"}
+    contracts = [row for row in expected["whatif_summary"] if row["dimension"] == "contract"]
+    [of_unknown] = [row["messages"] for row in contracts if row["name"] is None]
+    assert of_unknown >= 6
+    assert [row["name"] for row in contracts if (row["name"] or "").startswith("Edge")] == ["Edge 0"]
     require_equal(answered(session, project, log, read_changes(project.settings(), files), as_if), expected)
 
 
