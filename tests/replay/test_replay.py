@@ -295,14 +295,16 @@ def scenes(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
         "SQL3": [database("D", TARGET, "UnreadQueue")],
         "SQL4": [database("E", TARGET, "LateQueue")],
     }
-    rules = [create_rule(name, level, database="B", contract=name) for name, level in TIERS.items()]
+    rules = [
+        create_rule("Gold", 8, database="B", contract="Gold"),
+        create_rule("Silver", 6, database="B", contract="Silver"),
+    ]
     project = Project(tmp_path_factory.mktemp("scenes"), catalog=catalog(further), rules=rules)
     project.add(by_source(*two_tiers(), *unread(), *work_after_the_period()))
     project.run(session, at(120))
     return project
 
 
-TIERS = {"Gold": 8, "Silver": 6}
 SILVER_FIRST = """
 USE [B];
 CREATE BROKER PRIORITY [Silver] FOR CONVERSATION SET (CONTRACT_NAME = [Silver], PRIORITY_LEVEL = 9);
