@@ -1,38 +1,58 @@
-"""Group messages that wait to be sent by their transmission_status."""
+"""Group messages that wait to be sent by what the server says of them."""
 
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
 STATUS_COLUMNS = ("messages", "why_still_here", "oldest", "example_message_id")
+LEFT_OUT = (
+    "'[^']*'|\"[^\"]*\"",
+    "[A-Za-z]+://[^ ,;)]*",
+    "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+    "[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,}([.][0-9]+)*",
+    "[0-9]+([.:,/-][0-9]+)*",
+)
+"""What texts of one kind may differ in: quoted parts, addresses, GUIDs, times, numbers."""
+
+
+def kind_of_status(text: str) -> Column:
+    """The kind of a transmission_status: the text in a column without what LEFT_OUT names."""
+    kind = F.col(text)
+    for pattern in LEFT_OUT:
+        kind = F.regexp_replace(kind, pattern, "#")
+    return kind
 
 
 def count_statuses(schedule: DataFrame) -> DataFrame:
-    """Count messages that wait to be sent by transmission_status.
+    """Count messages that wait to be sent by the kind of their transmission_status.
 
     Args:
         schedule: rows of `transmission_schedule` of one as_of.
 
     Returns:
-        One row per text, whole, byte by byte: `why_still_here` (null: no transmission_status, or no
-        snapshot shows the message), `messages`, `oldest` (sendable_at) and `example_message_id`, the one
-        that has waited longest, of several the first by id.
+        One row per kind: `messages`, `oldest` (sendable_at), and of the message that has waited longest, of
+        several the first by id, `example_message_id` and `why_still_here`, its text, whole (null: no
+        transmission_status, or no snapshot shows the message).
     """
-    grouped = schedule.groupBy("why_still_here").agg(
-        F.count(F.lit(1)).alias("messages"),
-        F.min("sendable_at").alias("oldest"),
-        F.min(F.struct("sendable_at", "message_id"))["message_id"].alias("example_message_id"),
+    first = F.min(F.struct("sendable_at", "message_id", "why_still_here"))
+    grouped = schedule.groupBy(kind_of_status("why_still_here").alias("kind")).agg(
+        F.count(F.lit(1)).alias("messages"), first.alias("first")
     )
-    return grouped.select(*STATUS_COLUMNS)
+    return grouped.select(
+        "messages",
+        F.col("first.why_still_here").alias("why_still_here"),
+        F.col("first.sendable_at").alias("oldest"),
+        F.col("first.message_id").alias("example_message_id"),
+    )
 
 
 def read_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
-    """Count the statuses of a published as_of, most messages first; empty if no message has one."""
+    """Count the kinds of a published as_of, most messages first; empty if no message has a status."""
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
     rows = collect_rows(count_statuses(schedule).orderBy(*order).limit(limit))
