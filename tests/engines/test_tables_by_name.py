@@ -157,7 +157,7 @@ class Shell:
 
 def test_a_night_in_one_process_is_read_by_name_in_another(spark: SparkSession, tmp_path: Path) -> None:
     settings, hive_site, night, query = documented()
-    log = one_log(random_logs(4, 71))
+    log = one_log(random_logs(1, 71))
     by_name = project_of(tmp_path / "by name", log)
     by_name.add(log.events)
     content = yaml.safe_load(Path(by_name.config).read_text()) | yaml.safe_load(settings)
