@@ -416,6 +416,7 @@ QUEUE_MONITORS = Table(
         optional("last_empty_rowset_time", "timestamp", "last empty RECEIVE, UTC; null if never or unknown"),
         optional("tasks_waiting", "bigint", "sessions waiting in RECEIVE; null if unknown"),
         optional("tasks_running", "bigint", "activated tasks; null without dm_broker_activated_tasks"),
+        optional("dropped", "bigint", "monitors in state DROPPED; null in rows of an older version"),
     ),
     key=("instance", "database", "queue", "taken_at"),
     public=False,

@@ -173,6 +173,7 @@ def test_a_monitor_that_is_notified_and_nothing_received(monitors: Servers) -> N
         "last_activated_time": "2026-11-20T04:00:00Z",
         "last_empty_rowset_time": "2026-11-20T03:00:00Z",
         "tasks_waiting": 0,
+        "dropped": 0,
         "tasks_running": None,
     }
 

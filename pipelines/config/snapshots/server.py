@@ -84,6 +84,11 @@ class ServerSnapshot:
         """The server's number of the database; None if no view says it."""
         return next((row["database_id"] for row in self._own_row()), None)
 
+    @property
+    def is_broker_enabled(self) -> bool | None:
+        """Whether Service Broker is on in the database; None if no view says it."""
+        return next((row.get("is_broker_enabled") for row in self._own_row()), None)
+
     def path_of(self, view: str) -> str:
         """The file that has a view."""
         return self.files[view].path if view in self.files else self.declared.path

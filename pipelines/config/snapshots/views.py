@@ -148,7 +148,7 @@ _DECLARED = (
         DATABASES,
         ViewColumn("name", NAME),
         ViewColumn("is_honor_broker_priority_on", BIT, also=("is_broker_priority_honored",)),
-        ViewColumn("is_broker_enabled", BIT, in_captures=False, in_files=False),
+        _optional("is_broker_enabled", BIT),
         DATABASE_ID,
         is_catalog=True,
     ),

@@ -16,6 +16,9 @@ from schemas.outputs import QUEUE_MONITORS
 FIRST_YEAR = 1970
 """A monitor that never started a reader has 1900-01-01 in its times, or nothing."""
 
+DROPPED = "DROPPED"
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+
 Row = tuple[Any, ...]
 
 
@@ -33,17 +36,21 @@ def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collec
     )
     columns = (*key, "state", "last_activated_time", "last_empty_rowset_time", "tasks_waiting")
     rows = collect_rows(monitors.select(*columns))
-    # A queue has two monitors for a moment after its old one was dropped: the newer one counts.
-    rows.sort(key=lambda row: _time(row["last_activated_time"]) or datetime.min.replace(tzinfo=UTC))
+    for row in rows:
+        row["state"] = row["state"].strip().upper() if row["state"] else None
+    dropped = Counter(tuple(row[name] for name in key) for row in rows if row["state"] == DROPPED)
+    # A queue has two monitors after its old one was dropped: the newer one counts.
+    rows.sort(key=lambda row: (row["state"] != DROPPED, _time(row["last_activated_time"]) or EARLIEST))
     found = {tuple(row[name] for name in key): row for row in rows}
     return [
         (
             *where,
-            row["state"].strip().upper() if row["state"] else None,
+            row["state"],
             _before(row["taken_at"], row["last_activated_time"]),
             _before(row["taken_at"], row["last_empty_rowset_time"]),
             row["tasks_waiting"],
             running[where] if (row["instance"], row["database"], row["taken_at"]) in with_tasks else None,
+            dropped[where],
         )
         for where, row in found.items()
     ]

@@ -85,7 +85,7 @@ def test_rows_of_monitors_and_tasks(session: SparkSession) -> None:
 
 
 def test_monitors_of_queues(session: SparkSession) -> None:
-    """The newer one of two; times before the snapshot; tasks are counted where that view was exported."""
+    """The newest that is not DROPPED; times before the snapshot; tasks where that view was exported."""
     place = {"instance": F.lit("SQL1"), "taken_at": F.lit(instant("12:00"))}
     monitors = frame(
         session,
@@ -101,8 +101,8 @@ def test_monitors_of_queues(session: SparkSession) -> None:
     tasks = frame(session, "database | queue\nB | Q\nB | Q\nC | Q").withColumns(place)
     noon, before = instant("12:00"), instant("11:59:59.999999")
     assert sorted(monitors_of(monitors, tasks, {("SQL1", "B", noon)})) == [
-        ("SQL1", "B", "Q", noon, "NOTIFIED", instant("11:00"), before, 2, 2),
-        ("SQL1", "B", "R", noon, None, None, None, None, 0),
-        ("SQL1", "C", "Q", noon, "NOTIFIED", instant("1970-01-01 00:00"), before, 0, None),
+        ("SQL1", "B", "Q", noon, "NOTIFIED", instant("11:00"), before, 2, 2, 1),
+        ("SQL1", "B", "R", noon, None, None, None, None, 0, 0),
+        ("SQL1", "C", "Q", noon, "NOTIFIED", instant("1970-01-01 00:00"), before, 0, None, 0),
     ]
-    assert {row[-1] for row in monitors_of(monitors, None, set())} == {None}
+    assert {row[-2] for row in monitors_of(monitors, None, set())} == {None}
