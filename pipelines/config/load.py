@@ -48,6 +48,7 @@ class Settings:
     activation: model.Activation | None
     quality: model.Quality
     replay: model.Replay
+    why: model.Why = field(default_factory=model.Why)
     expect: tuple[Expectation, ...] = ()
     snapshot_entries: tuple[model.Snapshot | model.Captures, ...] = ()
     snapshots: tuple[ServerSnapshot, ...] = ()
@@ -101,6 +102,8 @@ class Settings:
             "activation": self.activation and self.activation.model_dump(),
             "quality": self.quality.model_dump(),
         }
+        if self.why != model.Why():
+            content["why"] = self.why.model_dump()
         if self.expect:
             content["expect"] = [each.describe() for each in self.expect]
         if self.snapshot_entries:
@@ -180,6 +183,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         transmission=declared.transmission,
         activation=declared.activation,
         quality=declared.quality,
+        why=declared.why,
         replay=declared.replay,
         expect=expect,
         snapshot_entries=declared.snapshots,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
-from pipelines.config.expectations import ExpectEntry
+from pipelines.config.expectations import Duration, ExpectEntry
 from pipelines.config.paths import local_path, table_path
 from pipelines.config.shape import Instant, Shape, problem
 
@@ -215,6 +215,12 @@ class Replay(Shape):
     default_service_ms: Annotated[int, Field(strict=True, ge=0, le=10**9)] = 100
 
 
+class Why(Shape):
+    """After which wait a queue from which nothing is received counts as stopped."""
+
+    stopped_after: Duration = 600.0
+
+
 class Quality(Shape):
     """How much may be wrong with the inputs.
 
@@ -243,6 +249,7 @@ class SettingsFile(Shape):
     activation: Activation | None = Activation()
     replay: Replay = Replay()
     quality: Quality = Quality()
+    why: Why = Why()
     expect: tuple[ExpectEntry, ...] = ()
     snapshots: tuple[SnapshotEntry, ...] = ()
 
