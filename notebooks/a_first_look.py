@@ -29,7 +29,6 @@ from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
-from pipelines.why.teller import teller_of
 from schemas.keys import QUEUE
 from schemas.outputs import RUNS, TRANSMISSION_SCHEDULE
 
@@ -63,12 +62,10 @@ receive.groupBy("state").count().orderBy("state").show()
 [longest] = receive.groupBy(*QUEUE).count().orderBy(F.desc("count"), *QUEUE).limit(1).collect()
 answer = report_why(
     warehouse,
-    settings.catalog,
+    settings,
     Filters(queue=longest.queue, instance=longest.instance, database=longest.database),
-    teller_of(settings, as_of),
     as_of=as_of,
     limit=5,
-    is_activation_computed=settings.activation is not None,
 )
 for cause in answer["causes"]:
     print(f"{cause['sentence']}.\n  To do: {cause['action']}")

@@ -36,7 +36,6 @@ from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
-from pipelines.why.teller import teller_of
 from schemas import TABLES
 
 if TYPE_CHECKING:
@@ -148,16 +147,7 @@ class OpenWarehouse:
         filters = Filters(
             queue, transmission, instance, database, contract, service, remote_service, conversation
         )
-        moment = self._published(as_of)
-        return report_why(
-            self._warehouse,
-            self._settings.catalog,
-            filters,
-            teller_of(self._settings, moment),
-            as_of=moment,
-            limit=limit,
-            is_activation_computed=self._settings.activation is not None,
-        )
+        return report_why(self._warehouse, self._settings, filters, as_of=self._published(as_of), limit=limit)
 
     def waiting(self, *, as_of: Moment = None, limit: int = 50, by: Sequence[str] = ()) -> Answer:
         """Say which messages wait how long, and which are overtaken most.

@@ -9,7 +9,6 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.queue_filter import FORMS
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
-from pipelines.why.teller import teller_of
 from pipelines.why.view import print_why
 
 
@@ -34,7 +33,7 @@ def _answer(asked: Asked) -> Any:
     options, settings = asked.options, asked.settings
     return report_why(
         asked.warehouse,
-        settings.catalog,
+        settings,
         Filters(
             queue=options.queue,
             is_transmission=options.transmission,
@@ -45,10 +44,8 @@ def _answer(asked: Asked) -> Any:
             remote_service=options.remote_service,
             conversation=options.conversation,
         ),
-        teller_of(settings, asked.as_of),
         as_of=asked.as_of,
         limit=options.limit,
-        is_activation_computed=settings.activation is not None,
     )
 
 

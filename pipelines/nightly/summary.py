@@ -30,7 +30,7 @@ from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.report import first_causes
+from pipelines.why.report import first_findings
 from pipelines.why.view import format_place
 from schemas.keys import QUEUE
 from schemas.outputs import (
@@ -80,13 +80,15 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, 
     findings += [finding for each in others for finding in each]
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
+    verdict, worst = first_findings(warehouse, settings, as_of, off)
+    console.print(verdict, style="bold", soft_wrap=True)
+    if worst:
+        console.print("Look at first", style="bold")
+    for finding in worst:
+        _print_line(console, f"- {format_place(finding)}: {finding['sentence']}")
+        _print_line(console, f"  {finding['action']}")
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
-    if causes := first_causes(warehouse, settings, as_of, off):
-        console.print("Look at first", style="bold")
-        for place, cause in causes:
-            _print_line(console, f"- {format_place(place)}: {cause['sentence']}")
-            _print_line(console, f"  {cause['action']}")
     if findings:
         console.print("Note", style="bold")
         for finding in findings[:MOST_FINDINGS]:

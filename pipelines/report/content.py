@@ -22,7 +22,7 @@ from pipelines.questions.waiting import OVERTAKEN_COLUMNS, summarize_waits
 from pipelines.report.counts import select_nights
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.report import first_causes
+from pipelines.why.report import first_findings
 from pipelines.why.view import format_place
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
@@ -153,15 +153,17 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
 
 
 def read_verdict(warehouse: Warehouse, settings: Settings, as_of: datetime) -> PageTable:
-    """The largest causes why messages wait, with the section of the page that shows their rows."""
-    rows = [
+    """The verdict in the first row, then the first findings, with the section that shows their rows."""
+    verdict, findings = first_findings(warehouse, settings, as_of)
+    rows = [{"place": "", "sentence": verdict, "action": "", "section": ""}]
+    rows += [
         {
-            "place": format_place(place),
-            "sentence": cause["sentence"],
-            "action": cause["action"],
-            "section": SECTIONS[place["kind"]],
+            "place": format_place(finding),
+            "sentence": finding["sentence"],
+            "action": finding["action"],
+            "section": SECTIONS[finding["kind"]],
         }
-        for place, cause in first_causes(warehouse, settings, as_of)
+        for finding in findings
     ]
     return _small_table(("place", "sentence", "action", "section"), rows)
 

@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
+from pipelines.config.load import Settings
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
@@ -23,6 +25,7 @@ from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import Explained
+from pipelines.why.monitors import monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
 from pipelines.why.places import PLACE
@@ -35,10 +38,9 @@ from schemas.outputs import PRIORITY_RULES
 
 def explained_rows(
     warehouse: Warehouse,
-    catalog: Catalog,
+    settings: Settings,
     *,
     as_of: datetime,
-    is_activation_computed: bool,
     materialize: Materialize,
     off: Sequence[Mapping[str, Any]] | None = None,
     is_order_told: bool = True,
@@ -47,13 +49,13 @@ def explained_rows(
 
     Args:
         warehouse: the tables.
-        catalog: bindings, honor flags and monitors.
+        settings: bindings, honor flags, monitors and snapshots.
         as_of: an as_of that was published.
-        is_activation_computed: whether `activation` has its rows.
         materialize: computes a frame once.
         off: `queues_off_at`, if it is known.
         is_order_told: whether causes that only say what is ahead are found, too.
     """
+    catalog = settings.catalog
     if off is None:
         off = queues_off_at(warehouse, as_of)
     rows = materialize(open_rows(warehouse, as_of))
@@ -63,7 +65,8 @@ def explained_rows(
     rows = _with_rules(warehouse, rows, verdicts, as_of)
     ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
-    receives = receives_of(warehouse, catalog, queues, as_of, is_activation_computed=is_activation_computed)
+    is_computed = settings.activation is not None
+    receives = receives_of(warehouse, catalog, queues, as_of, is_activation_computed=is_computed)
     times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
     taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
     honoring = small_frame(
@@ -71,16 +74,38 @@ def explained_rows(
         [(instance, database) for instance, database, honors in catalog.database_rows() if honors],
         "instance string, held_by string",
     )
+    monitors = shown_monitors(warehouse, catalog, as_of)
     rows = (
         rows.join(F.broadcast(receives), QUEUE, "left")
+        .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
         .join(taken, "message_id", "left")
         .join(F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "held_by"], "left")
+        .withColumn("broker_database", F.coalesce("held_by", "database"))
+        .join(F.broadcast(_brokers_off(warehouse, settings, as_of)), ["instance", "broker_database"], "left")
     )
     return Explained(
         rows=materialize(_with_codes(rows)),
         near=near,
         locks=partial(locks_of, warehouse, catalog, as_of),
         off={format_queue(row): _about_off(row) for row in off},
+        tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
+    )
+
+
+def brokers_off(settings: Settings, as_of: datetime) -> dict[tuple[str, str], datetime]:
+    """The databases whose newest snapshot up to as_of shows Service Broker off, with its moment."""
+    newest = {
+        each.database_key: each
+        for each in sorted(settings.snapshots, key=lambda each: each.taken_at)
+        if each.taken_at <= as_of and each.is_broker_enabled is not None
+    }
+    return {key: each.taken_at for key, each in newest.items() if not each.is_broker_enabled}
+
+
+def _brokers_off(warehouse: Warehouse, settings: Settings, as_of: datetime) -> DataFrame:
+    rows = [(*key, seen_at) for key, seen_at in brokers_off(settings, as_of).items()]
+    return small_frame(
+        warehouse.spark, rows, "instance string, broker_database string, broker_off_at timestamp"
     )
 
 
@@ -158,7 +183,14 @@ def _with_codes(rows: DataFrame) -> DataFrame:
             "silence_reason": F.when(silent, reason),
         }
     )
-    codes = F.array(*[F.when(F.expr(cause.condition), F.lit(cause.code)) for cause in CAUSES])
+    has_broker = F.col("broker_off_at").isNull()
+    held = [
+        F.expr(cause.condition) & (F.lit(True) if cause.holds_without_broker else has_broker)
+        for cause in CAUSES
+    ]
+    codes = F.array(
+        *[F.when(condition, F.lit(cause.code)) for condition, cause in zip(held, CAUSES, strict=True)]
+    )
     return rows.withColumn("codes", F.filter(codes, lambda code: code.isNotNull()))
 
 

@@ -7,69 +7,56 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.catalog import Catalog
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.questions.waiting import seconds_waited
 from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import BY_CODE, CODES, OF_ORDER
-from pipelines.why.causes.cause import Explained, Occurrence, Teller
+from pipelines.why.causes.cause import ORDER, SEVERITIES, Explained, Occurrence, Teller
 from pipelines.why.details import details_of
 from pipelines.why.explained import explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
 from pipelines.why.places import KINDS, PLACE, Place, Row, place_of
 from pipelines.why.situation import describe_ahead, describe_places
 from pipelines.why.teller import teller_of
+from pipelines.why.verdict import verdict_sentence
 
 FIRST = 5
-"""Pairs of place and cause to look at first."""
+"""Findings to look at first."""
 MOST_TOLD = 3
 """Rows of details that a sentence may name."""
 
 
 def report_why(
-    warehouse: Warehouse,
-    catalog: Catalog,
-    filters: Filters,
-    teller: Teller,
-    *,
-    as_of: datetime,
-    limit: int,
-    is_activation_computed: bool,
+    warehouse: Warehouse, settings: Settings, filters: Filters, *, as_of: datetime, limit: int
 ) -> Row:
     """Say why the open messages at a published as_of wait.
 
     Args:
         warehouse: the tables.
-        catalog: bindings, honor flags and monitors.
+        settings: bindings, honor flags, monitors and snapshots, and where rules are written.
         filters: which messages are asked about.
-        teller: writes sentences, actions and commands.
         as_of: an as_of that was published.
         limit: rows of kinds and details.
-        is_activation_computed: whether the settings have activation.
 
     Returns:
-        `as_of`, `situation`, `causes` and `places`; see docs/why.md.
+        `as_of`, `situation`, `causes`, `findings` and `places`; see docs/why.md.
 
     Raises:
         ConfigError: a filter names a queue, contract or service that is unknown.
     """
+    catalog, teller = settings.catalog, teller_of(settings, as_of)
     with warehouse.materializing() as materialize:
-        found = explained_rows(
-            warehouse,
-            catalog,
-            as_of=as_of,
-            is_activation_computed=is_activation_computed,
-            materialize=materialize,
-        )
+        found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize)
         queues = find_queues(filters, found.rows, catalog)
         require_known_names(warehouse, filters, found.rows, catalog, as_of)
         fitting = found.rows if filters == Filters() else materialize(filters.of(found.rows, queues))
         situations, causes, ahead = run_concurrently(
             warehouse.spark,
             partial(describe_places, fitting, as_of, limit),
-            partial(_all_causes, found, fitting, limit),
+            partial(_all_causes, found, fitting, limit, teller),
             partial(describe_ahead, found.rows, fitting),
         )
     for place, situation in situations.items():
@@ -81,12 +68,19 @@ def report_why(
     }
     places = sorted(
         (place for place in situations if place is not None),
-        key=lambda place: (-situations[place]["messages"], _name_key(place)),
+        key=lambda place: (
+            _worst(causes.get(place, ())),
+            -situations[place]["messages"],
+            _name_key(place),
+        ),
     )
+    findings = [(place, cause) for place in places for cause in told.get(place, ())]
+    findings.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     return {
         "as_of": as_of,
         "situation": situations[None],
         "causes": told.get(None, []),
+        "findings": [_finding(place, cause) for place, cause in findings],
         "places": [
             {**place_row(place), "situation": situations[place], "causes": told.get(place, [])}
             for place in places
@@ -94,13 +88,13 @@ def report_why(
     }
 
 
-def first_causes(
+def first_findings(
     warehouse: Warehouse,
     settings: Settings,
     as_of: datetime,
     off: Sequence[Mapping[str, Any]] | None = None,
-) -> list[tuple[Row, Row]]:
-    """The largest pairs of place and cause, without those that only say where in the order messages stand.
+) -> tuple[str, list[Row]]:
+    """The verdict in one line, and the worst and largest findings, without those of the order.
 
     Args:
         warehouse: the tables.
@@ -109,26 +103,28 @@ def first_causes(
         off: `queues_off_at`, if it is known.
 
     Returns:
-        Place and cause, as `report_why` has them.
+        `verdict_sentence`, and FIRST rows at most, as `findings` of `report_why` has them.
     """
     teller = teller_of(settings, as_of)
     with warehouse.materializing() as materialize:
         found = explained_rows(
             warehouse,
-            settings.catalog,
+            settings,
             as_of=as_of,
-            is_activation_computed=settings.activation is not None,
             materialize=materialize,
             off=off,
             is_order_told=False,
         )
-        counted = _count_causes(found.rows, *PLACE, left_out=OF_ORDER)
-        pairs = [(place_of(row), row) for row in counted]
-        pairs.sort(key=lambda pair: (*_cause_key(pair[1]), _name_key(pair[0])))
+        counted = _count_causes(found.rows, *PLACE, teller=teller, left_out=OF_ORDER)
+        pairs = [(place_of(row), row) for row in counted if row["severity"] != ORDER]
+        pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
         first = pairs[:FIRST]
         details = _details({row["code"] for _, row in first}, found, found.rows, FIRST)
-    return [
-        (place_row(place), tell({**row, "details": details[row["code"]][place]}, place, FIRST, teller))
+        seconds = found.rows.agg(F.max(seconds_waited("since", as_of)).alias("seconds"))
+        [oldest] = collect_rows(seconds)
+        verdict = verdict_sentence(settings.catalog, found.rows, pairs, oldest["seconds"])
+    return verdict, [
+        _finding(place, tell({**row, "details": details[row["code"]][place]}, place, FIRST, teller))
         for place, row in first
     ]
 
@@ -140,6 +136,7 @@ def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:
     at = Occurrence(**counts, details=details, kind=None if place is None else place[0], teller=teller)
     return {
         "code": cause.code,
+        "severity": row["severity"],
         **counts,
         "sentence": cause.sentence(at),
         "action": cause.action(at),
@@ -160,13 +157,26 @@ def _name_key(place: Place) -> tuple[object, ...]:
     return KINDS.index(place[0]), *[name.encode() for name in place[1:]]
 
 
-def _cause_key(cause: Row) -> tuple[int, int]:
-    return -cause["messages"], CODES.index(cause["code"])
+def _cause_key(cause: Row) -> tuple[int, int, int]:
+    return SEVERITIES.index(cause["severity"]), -cause["messages"], CODES.index(cause["code"])
 
 
-def _all_causes(found: Explained, fitting: DataFrame, limit: int) -> dict[Place | None, list[Row]]:
-    """The causes of each place, most messages first, and of all places, whose key is None."""
-    of_places, of_all = _count_causes(fitting, *PLACE), _count_causes(fitting)
+def _worst(causes: Sequence[Row]) -> int:
+    return min((SEVERITIES.index(cause["severity"]) for cause in causes), default=len(SEVERITIES))
+
+
+def _finding(place: Place, cause: Row) -> Row:
+    """A cause at a place, without the example."""
+    names = ("messages", "conversations", "sentence", "action", "command", "details")
+    of_cause = {name: cause[name] for name in names}
+    return {"code": cause["code"], "severity": cause["severity"], **place_row(place), **of_cause}
+
+
+def _all_causes(
+    found: Explained, fitting: DataFrame, limit: int, teller: Teller
+) -> dict[Place | None, list[Row]]:
+    """The causes of each place, the worst and largest first, and of all places, whose key is None."""
+    of_places, of_all = (_count_causes(fitting, *by, teller=teller) for by in (PLACE, ()))
     details = _details({row["code"] for row in of_all}, found, fitting, limit)
     causes: dict[Place | None, list[Row]] = {}
     for place, row in [*((place_of(row), row) for row in of_places), *((None, row) for row in of_all)]:
@@ -176,17 +186,22 @@ def _all_causes(found: Explained, fitting: DataFrame, limit: int) -> dict[Place 
     return causes
 
 
-def _count_causes(rows: DataFrame, *by: str, left_out: Sequence[str] = ()) -> list[Row]:
-    """Count messages and conversations of each cause, by further columns, with the oldest message."""
+def _count_causes(rows: DataFrame, *by: str, teller: Teller, left_out: Sequence[str] = ()) -> list[Row]:
+    """Count messages and conversations of each cause, by further columns, with oldest message and severity.
+
+    The oldest message of all places decides the severity of all, which is then the worst of its places.
+    """
     by_code = rows.select(*by, "message_id", "conversation_id", "since", F.explode("codes").alias("code"))
     counted = by_code.where(~F.col("code").isin(*left_out)) if left_out else by_code
     counted = counted.groupBy(*by, "code").agg(
         F.count(F.lit(1)).alias("messages"),
         F.count_distinct("conversation_id").alias("conversations"),
         F.min(F.concat(moment_of("since"), "message_id")).alias("oldest"),
+        F.min("since").alias("since"),
     )
     example = F.expr(f"substring(oldest, {DIGITS + 1})")
-    return collect_rows(counted.withColumn("example_message_id", example).drop("oldest"))
+    found = collect_rows(counted.withColumn("example_message_id", example).drop("oldest"))
+    return [{**row, "severity": BY_CODE[row["code"]].severity_of(row["since"], teller)} for row in found]
 
 
 def _details(

@@ -1,9 +1,10 @@
 """What a teller knows of the settings."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
+from pipelines.config.snapshots.views import QUEUES
 from pipelines.console.invocation import command_line
 from pipelines.why.causes.cause import Teller
 
@@ -22,11 +23,19 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         for statement in file.statements
     }
 
+    schemas = {
+        (*each.database_key, row["name"]): row.get("schema_name")
+        for each in settings.snapshots
+        for row in each.small.get(QUEUES, ())
+    }
+
     def command(name: str, *options: str) -> str:
         return command_line(name, *options, "--as-of", format_instant(as_of), config=settings.path)
 
     return Teller(
         command,
+        as_of - timedelta(seconds=settings.why.stopped_after),
         frozenset(shown),
         lambda instance, database, rule: places.get((instance, database, rule)),
+        lambda instance, database, queue: schemas.get((instance, database, queue)),
     )

@@ -8,6 +8,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_duration, format_list
+from pipelines.why.causes.cause import format_names
 
 KINDS_NAMED = 3
 Row = Mapping[str, Any]
@@ -44,7 +45,7 @@ def format_place(place: Row) -> str:
 def situation_sentence(place: Row, as_of: datetime) -> str:
     """How many messages wait, of what, how long, at which levels, and what is ahead of them."""
     found = place["situation"]
-    kinds = format_list([_kind(row) for row in found["kinds"][:KINDS_NAMED]], len(found["kinds"]))
+    kinds = format_list([_kind(row, place) for row in found["kinds"][:KINDS_NAMED]], len(found["kinds"]))
     verb = "waits" if found["messages"] == 1 else "wait"
     levels = ", ".join(f"{row['messages']:,} at level {row['level']}" for row in found["levels"])
     parts = [
@@ -55,16 +56,15 @@ def situation_sentence(place: Row, as_of: datetime) -> str:
     ]
     if levels:
         parts.append(f"Levels: {levels}.")
-    parts += _ahead(found["ahead"])
+    parts += _ahead(found["ahead"], place)
     return " ".join(parts)
 
 
-def _kind(row: Row) -> str:
-    names = [row[name] or "unknown" for name in ("contract", "local_service", "remote_service")]
-    return f"{row['messages']:,} of contract {names[0]} from {names[2]} to {names[1]}"
+def _kind(row: Row, place: Row) -> str:
+    return f"{row['messages']:,} of contract {format_names(row, place['kind'])}"
 
 
-def _ahead(ahead: Row | None) -> Iterable[str]:
+def _ahead(ahead: Row | None, place: Row) -> Iterable[str]:
     if ahead is None:
         return
     for which, name in (("first", "the first"), ("median", "the median one")):
@@ -73,7 +73,8 @@ def _ahead(ahead: Row | None) -> Iterable[str]:
             receives = {None: "", 0: " in the same RECEIVE"}.get(
                 found["receives"], f" in {format_count(found['receives'] or 0, 'RECEIVE')}"
             )
-            of = format_list([_kind(row) for row in found["kinds"][:KINDS_NAMED]], len(found["kinds"]))
+            kinds = [_kind(row, place) for row in found["kinds"][:KINDS_NAMED]]
+            of = format_list(kinds, len(found["kinds"]))
             yield (
                 f"Ahead of {name} {'is' if found['messages'] == 1 else 'are'} "
                 f"{format_count(found['messages'], 'message')}{receives}: {of}."

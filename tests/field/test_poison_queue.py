@@ -227,7 +227,8 @@ def merge(there: list[Row], added: list[Row]) -> None:
 def test_all_of_it_is_printed_and_places_all_messages_nine_days_later(logged: tuple[Case, Outcome]) -> None:
     case, night = logged
     lines = night.out.splitlines()
-    first, last = lines.index("instances:"), lines.index("Look at first")
+    first = lines.index("instances:")
+    last = next(number for number in range(first + 1, len(lines)) if not lines[number].startswith(" "))
     catalog_file = case.folder / "catalog.yaml"
     assert lines[first - 1] == f"Add to {catalog_file}, {TO_ADD}"
     assert lines[first + 1] == "  - name: MILL1  # is there already"

@@ -46,9 +46,18 @@ def moment() -> Moment:
     )
 
 
+SEVERITY = {
+    "no_rule": "misconfigured",
+    "group_locked": "blocked",
+    "endpoint_unknown": "stopped",
+    **dict.fromkeys(("outranked", "own_group_first", "first_in_line"), "order"),
+}
+
+
 def cause(code: str, messages: int, conversations: int, example: str, *details: dict[str, Any]) -> Any:
     return {
         "code": code,
+        "severity": SEVERITY[code],
         "messages": messages,
         "conversations": conversations,
         "example_message_id": example,
@@ -135,7 +144,11 @@ UNRESOLVED_SITUATION = {
     "kinds": [{**NO_NAMES, "messages": 1}],
     "ahead": None,
 }
-QUEUE_CAUSES = [NO_RULE, OUTRANKED, OWN_GROUP, FIRST_THERE, LOCKED]
+QUEUE_CAUSES = [LOCKED, NO_RULE, OUTRANKED, OWN_GROUP, FIRST_THERE]
+
+
+def finding(place: dict[str, Any], cause: dict[str, Any]) -> dict[str, Any]:
+    return {**place, **{name: value for name, value in cause.items() if name != "example_message_id"}}
 
 
 def test_everything() -> None:
@@ -158,6 +171,8 @@ def test_everything() -> None:
             "ahead": None,
         },
         "causes": [
+            UNKNOWN,
+            LOCKED,
             NO_RULE,
             OUTRANKED,
             cause(
@@ -169,13 +184,16 @@ def test_everything() -> None:
                 {**TRANSMISSION, "messages": 1},
             ),
             OWN_GROUP,
-            LOCKED,
-            UNKNOWN,
+        ],
+        "findings": [
+            finding(NOWHERE, UNKNOWN),
+            *[finding(RECEIVE, each) for each in QUEUE_CAUSES],
+            finding(TRANSMISSION, FIRST_TO_SEND),
         ],
         "places": [
+            {**NOWHERE, "situation": UNRESOLVED_SITUATION, "causes": [UNKNOWN]},
             {**RECEIVE, "situation": QUEUE_SITUATION, "causes": QUEUE_CAUSES},
             {**TRANSMISSION, "situation": SENDING_SITUATION, "causes": [FIRST_TO_SEND]},
-            {**NOWHERE, "situation": UNRESOLVED_SITUATION, "causes": [UNKNOWN]},
         ],
     }
 
@@ -201,7 +219,7 @@ def chosen(**filters: Any) -> list[str]:
 
 def test_filters() -> None:
     receive, sending, nowhere = "receive", "transmission", "unresolved"
-    assert chosen() == [receive] * 4 + [sending, nowhere]
+    assert chosen() == [nowhere, *[receive] * 4, sending]
     assert chosen(instance="SQL1") == [receive] * 4 + [sending]
     assert chosen(transmission=True) == [sending]
     assert chosen(transmission=True, instance="SQL2") == []

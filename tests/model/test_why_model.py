@@ -29,7 +29,8 @@ def test_details(scene: Scene) -> None:
 
 
 def test_scenes_have_every_code_with_and_without_it() -> None:
-    for code in CODES:
+    # A capture shows whether its view of monitors is complete: see tests/field/test_stopped.py.
+    for code in set(CODES) - {"monitor_missing"}:
         about = [scene for scene in SCENES if scene.name.startswith(f"{code}: ")]
         holds = [code in codes for scene in about for codes in scene.causes.values()]
         assert set(holds) == {True, False}, code

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
-from pipelines.why.teller import teller_of
 from tests.support.factories import Row
 from tests.support.harness import Project
 from tests.support.model.snapshots import Snapshot
@@ -26,12 +25,10 @@ def answer_of(project: Project, session: SparkSession, as_of: datetime) -> Row:
     settings = project.settings()
     found = report_why(
         project.warehouse(session),
-        settings.catalog,
+        settings,
         Filters(),
-        teller_of(settings, as_of),
         as_of=as_of,
         limit=LIMIT,
-        is_activation_computed=settings.activation is not None,
     )
     answer: Row = without_texts(found)
     return answer

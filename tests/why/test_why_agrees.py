@@ -10,8 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.commands import nightly, report, why
-from pipelines.why.causes import CODES, OF_ORDER
-from pipelines.why.places import KINDS
+from pipelines.why.causes.cause import ORDER
 from pipelines.why.report import FIRST
 from pipelines.why.view import format_place
 from tests.support.factories import Row
@@ -61,20 +60,9 @@ class Answers:
         ]
 
     def of_why(self) -> list[Said]:
-        """The largest pairs of place and cause but those of the order; ties by cause, then by place."""
-
-        def key(place: Row, cause: Row) -> tuple[object, ...]:
-            names = [(place[name] or "").encode() for name in ("instance", "database", "queue")]
-            return -cause["messages"], CODES.index(cause["code"]), KINDS.index(place["kind"]), *names
-
-        pairs = [
-            (place, cause)
-            for place in self.answer["places"]
-            for cause in place["causes"]
-            if cause["code"] not in OF_ORDER
-        ]
-        pairs.sort(key=lambda pair: key(*pair))
-        return [(format_place(place), cause["sentence"], cause["action"]) for place, cause in pairs[:FIRST]]
+        """The first findings but those of the order."""
+        found = [each for each in self.answer["findings"] if each["severity"] != ORDER]
+        return [(format_place(each), each["sentence"], each["action"]) for each in found[:FIRST]]
 
 
 def table(warehouse: Path, name: str, as_of: str) -> list[Row]:

@@ -44,9 +44,8 @@ def message_codes(project: Project, session: SparkSession, joined: JoinedScenes)
     with warehouse.materializing() as materialize:
         found = explained_rows(
             warehouse,
-            settings.catalog,
+            settings,
             as_of=joined.log.as_of,
-            is_activation_computed=settings.activation is not None,
             materialize=materialize,
         )
         return collect_rows(found.rows.select("instance", "message_id", "codes"))
@@ -82,7 +81,8 @@ def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told])
         f"{name}: {found[name]} is not {expected[name]}" for name in expected if found[name] != expected[name]
     ]
     assert not wrong, "\n".join(wrong)
-    for code in CODES:
+    # A capture shows whether its view of monitors is complete: see tests/field/test_stopped.py.
+    for code in set(CODES) - {"monitor_missing"}:
         about = [name for name in expected if name.startswith(f"{code}: ")]
         assert {code in codes for name in about for codes in found[name].values()} == {True, False}, code
 

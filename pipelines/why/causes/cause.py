@@ -19,6 +19,8 @@ from pipelines.lint.pairs import suggested_rule
 from pipelines.why.places import Row
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 
+STOPPED, BLOCKED, MISCONFIGURED, ORDER = SEVERITIES = ("stopped", "blocked", "misconfigured", "order")
+"""The severities of causes, the worst first."""
 HOLDER = ENDPOINT_NAMES
 OF_ENDPOINT = {"instance": "endpoint_instance", "database": "endpoint_database"}
 """Where the holding endpoint is, by the columns of `open_rows`."""
@@ -36,12 +38,14 @@ class Explained:
         locks: `locks_of` of groups, as few answers ask for it.
         off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
+        tasks: activated tasks that the newest snapshot shows, by queue as printed; null if not known.
     """
 
     rows: DataFrame
     near: DataFrame
     locks: Callable[[DataFrame], DataFrame]
     off: Mapping[str, Mapping[str, Any]]
+    tasks: Mapping[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,18 @@ class Teller:
 
     Attributes:
         command: a command line, from the name of the command and its options.
+        stopped_before: a queue from which nothing was received for a message that is older is stopped.
         seen_in_snapshots: (instance, database) whose rules only snapshots show.
         place_of_rule: where a rule is written: file and line, from instance, database and name; None if not
             known.
+        schema_of_queue: the schema of a queue, from instance, database and name; None if not known.
     """
 
     command: Callable[..., str]
+    stopped_before: datetime
     seen_in_snapshots: Collection[tuple[str, str]] = ()
     place_of_rule: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
+    schema_of_queue: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,11 @@ class Occurrence:
         return self.details[0]
 
     @property
+    def is_sent(self) -> bool:
+        """Whether the messages wait to be sent."""
+        return self.kind == "transmission"
+
+    @property
     def more(self) -> str:
         """What tells that the first row of details is not the only one."""
         return " (and more kinds)" if len(self.details) > 1 else ""
@@ -101,19 +114,26 @@ class Cause:
 
     Attributes:
         code: its name in answers.
+        severity: one of SEVERITIES, unless `severity_of` says otherwise; those of the severity order only say
+            where in the order a message stands.
         condition: an SQL expression over the rows of `explained_rows`; null does not hold.
         columns: of its details, each with an SQL expression over `rows_of_details`.
-        is_of_order: it only says where in the order a message stands.
+        holds_without_broker: whether it says something of a message whose database has Service Broker off.
         most_details: rows of details at most; None for no limit but that of the answer.
         greatest: the column whose greatest values come first in details, where messages do not decide.
     """
 
     code: ClassVar[str]
+    severity: ClassVar[str]
     condition: ClassVar[str]
     columns: ClassVar[Mapping[str, str]]
-    is_of_order: ClassVar[bool] = False
+    holds_without_broker: ClassVar[bool] = False
     most_details: ClassVar[int | None] = None
     greatest: ClassVar[str | None] = None
+
+    def severity_of(self, oldest: datetime, teller: Teller) -> str:
+        """The severity at a place, from the moment since which its oldest message with the cause waits."""
+        return self.severity
 
     def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
         """The messages that details count: those that have the cause, unless it counts others."""
@@ -141,12 +161,21 @@ def same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def format_names(row: Row) -> str:
-    """Contract and services, from the far service to the own one."""
+def format_names(row: Mapping[str, Any], kind: str | None) -> str:
+    """Contract, sender and receiver of messages, from the names of the endpoint that holds them.
+
+    Args:
+        row: contract, local_service and remote_service.
+        kind: of the place: what waits to be sent is held by its sender. Of None, all places, it is not known
+            who sends.
+    """
     contract, local, remote = (
         row[name] or "unknown" for name in ("contract", "local_service", "remote_service")
     )
-    return f"{contract} from {remote} to {local}"
+    if kind is None:
+        return f"{contract} between {local} and {remote}"
+    sender, receiver = (local, remote) if kind == "transmission" else (remote, local)
+    return f"{contract} from {sender} to {receiver}"
 
 
 def format_database_of(row: Row) -> str:

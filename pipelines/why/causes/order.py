@@ -4,9 +4,10 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.console.wording import format_list
+from pipelines.console.wording import format_count, format_list
 from pipelines.questions.open_messages import NAMES
 from pipelines.why.causes.cause import (
+    ORDER,
     Cause,
     Explained,
     Occurrence,
@@ -15,7 +16,7 @@ from pipelines.why.causes.cause import (
     place_columns,
     same,
 )
-from pipelines.why.places import PLACE
+from pipelines.why.places import PLACE, Row
 
 MOST_AHEAD = 3
 
@@ -23,8 +24,8 @@ MOST_AHEAD = 3
 class Ahead(Cause):
     """Messages of other groups are ahead; the details count these, by their names."""
 
+    severity = ORDER
     columns = same(*NAMES)
-    is_of_order = True
     most_details = MOST_AHEAD
     counts_more: ClassVar[bool]
     behind: ClassVar[str]
@@ -33,7 +34,7 @@ class Ahead(Cause):
         return _ahead(found.rows, rows, counts_more=self.counts_more)
 
     def sentence(self, at: Occurrence) -> str:
-        ahead = format_list([f"{row['messages']:,} of {format_names(row)}" for row in at.details])
+        ahead = format_list([f"{row['messages']:,} of {format_names(row, at.kind)}" for row in at.details])
         return f"{at.count('stand')} behind messages of {self.behind}: {ahead}"
 
 
@@ -57,6 +58,7 @@ class OwnGroupFirst(Cause):
     """Messages of the same group, or conversation, are ahead. One reader at a time holds a group."""
 
     code = "own_group_first"
+    severity = ORDER
     condition = "is_behind_own"
     columns = {
         "kind": "kind",
@@ -64,20 +66,22 @@ class OwnGroupFirst(Cause):
         "conversation_group_id": "conversation_group_id",
         "conversation_id": "case when kind = 'transmission' then conversation_id end",
     }
-    is_of_order = True
 
     def sentence(self, at: Occurrence) -> str:
-        unit = "conversation" if at.kind == "transmission" else "conversation or group"
+        unit = "conversation" if at.is_sent else "conversation or group"
         return f"{at.count('stand')} behind messages of their own {unit}"
 
     def action(self, at: Occurrence) -> str:
+        if at.is_sent:
+            return "messages of one conversation are sent in order; split the work into more conversations"
         return "one group is served by one reader at a time; split the work into more conversations"
 
 
 class OlderFirst(Ahead):
     """Messages of other groups are ahead that are not of a higher level: they arrived earlier.
 
-    More readers help, or a rule that tells them apart.
+    A rule tells them apart. A queue that is served faster helps all; what waits to be sent has no readers,
+    and is sent one after the other.
     """
 
     code = "older_first"
@@ -86,28 +90,46 @@ class OlderFirst(Ahead):
     behind = "the same level that go first"
 
     def action(self, at: Occurrence) -> str:
-        return "start more readers, or tell them apart by a rule"
+        if at.is_sent:
+            return "they are sent one after the other; raise the level by a rule, or look at the network"
+        return "raise their level by a rule, or serve the queue faster"
 
 
 class FirstInLine(Cause):
-    """The next RECEIVE takes the message, or it is sent next. Only a reader or the network is missing."""
+    """The next RECEIVE takes the message, or it is sent next. Only a reader or the network is missing.
+
+    It does not hold for what waits for a queue that is off, or where the server says why.
+    """
 
     code = "first_in_line"
-    condition = "case when kind = 'transmission' then position = 1 else receive_number = 1 end"
+    severity = ORDER
+    condition = (
+        "case when kind = 'transmission' then position = 1 and waits_for is null and status is null "
+        "else receive_number = 1 end"
+    )
     columns = {"kind": "kind", **place_columns()}
-    is_of_order = True
+
+    def more_of_details(self, found: Explained, details: Row) -> Row:
+        return {"tasks": found.tasks.get(format_queue_of(details)) if details["queue"] else None}
 
     def sentence(self, at: Occurrence) -> str:
-        if at.kind == "transmission":
+        if at.is_sent:
             return f"{at.count()} would be sent next; no log says why they are still there"
         return f"{at.count()} would be taken by the next RECEIVE"
 
     def action(self, at: Occurrence) -> str:
-        if at.kind == "transmission":
+        if at.is_sent:
             return (
                 "look at the network, the routes and the far instance; a snapshot shows transmission_status"
             )
-        return "only a reader is missing; see the readers of the queue"
+        tasks = at.first.get("_tasks") if at.details else None
+        if tasks == 0:
+            return "only a reader is missing: no activated task runs"
+        if tasks:
+            return (
+                f"{format_count(tasks, 'activated task')} {'runs' if tasks == 1 else 'run'}; see what they do"
+            )
+        return "see the readers of the queue"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         if at.details and at.first["queue"]:

@@ -1,5 +1,7 @@
 """Causes that lie in readers and queues."""
 
+from datetime import datetime
+
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import SINCE_UNKNOWN
@@ -8,9 +10,14 @@ from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queue_name
 from pipelines.why.causes.cause import (
+    BLOCKED,
+    ORDER,
+    STOPPED,
     Cause,
     Explained,
     Occurrence,
+    Teller,
+    format_database_of,
     format_queue_of,
     format_time,
     same,
@@ -35,6 +42,7 @@ class GroupLocked(Cause):
     """An open transaction holds the group. The details have the transaction, its session and since when."""
 
     code = "group_locked"
+    severity = BLOCKED
     condition = "state = 'group_locked'"
     columns = {
         **same("instance", "database", "queue", "conversation_group_id", "transaction_id", "session_id"),
@@ -62,6 +70,72 @@ class GroupLocked(Cause):
         return "end that transaction: commit it, or roll it back"
 
 
+class BrokerDisabled(Cause):
+    """A snapshot shows that Service Broker is off in the database (is_broker_enabled 0).
+
+    What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
+    order, readers or rules holds beside it. ENABLE_BROKER turns it on, and NEW_BROKER in a copy that stays
+    beside its original, which ends all its conversations (the vendor's page "ALTER DATABASE SET Options").
+    """
+
+    code = "broker_disabled"
+    severity = STOPPED
+    condition = "kind <> 'unresolved' and broker_off_at is not null"
+    columns = {**same("instance"), "database": "broker_database", "seen_at": "broker_off_at"}
+    holds_without_broker = True
+
+    def sentence(self, at: Occurrence) -> str:
+        return (
+            f"{at.count('wait')}, and Service Broker is off in {format_database_of(at.first)} "
+            f"(is_broker_enabled 0, snapshot of {format_time(at.first['seen_at'])}): what it sends stays in "
+            f"its transmission queue, and nothing is delivered to it{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        database = quote_name(at.first["database"])
+        return (
+            f"ALTER DATABASE {database} SET ENABLE_BROKER; in a copy that stays beside its original, "
+            f"ALTER DATABASE {database} SET NEW_BROKER, which ends all its conversations"
+        )
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("waiting",)
+
+
+class MonitorDropped(Cause):
+    """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader."""
+
+    code = "monitor_dropped"
+    severity = STOPPED
+    condition = "kind = 'receive' and monitor_is_dropped"
+    columns = {**same(*QUEUE), "seen_at": "monitor_seen_at"}
+
+    def sentence(self, at: Occurrence) -> str:
+        return (
+            f"{at.count('wait')} in {format_queue_of(at.first)}, whose monitor is DROPPED (snapshot of "
+            f"{format_time(at.first['seen_at'])}): it starts no reader{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return _activate(at)
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("activation", "--queue", format_queue_of(at.first))
+
+
+class MonitorMissing(MonitorDropped):
+    """Activation is on, and the complete view of monitors has none of the queue: no reader is started."""
+
+    code = "monitor_missing"
+    condition = "state in ('ready', 'group_locked') and monitor_is_missing"
+
+    def sentence(self, at: Occurrence) -> str:
+        return (
+            f"{at.count('wait')} in {format_queue_of(at.first)}; its activation is on, and it has no queue "
+            f"monitor (snapshot of {format_time(at.first['seen_at'])}){at.more}"
+        )
+
+
 class QueueOff(Cause):
     """The queue is off, or the message waits to be sent to a queue of the same instance that is off.
 
@@ -70,6 +144,8 @@ class QueueOff(Cause):
     """
 
     code = "queue_off"
+    severity = STOPPED
+    holds_without_broker = True
     condition = "state = 'queue_off' or waits_for is not null"
     columns = {
         **{name: f"off_{name}" for name in QUEUE},
@@ -101,8 +177,9 @@ class QueueOff(Cause):
 
     def action(self, at: Occurrence) -> str:
         poison = at.first["poison_message_id"]
-        first_do = f"take message {poison} out or mend its reader, then " if poison else ""
-        return f"{first_do}ALTER QUEUE {quote_name(at.first['queue'])} WITH STATUS = ON"
+        mend = f"first mend the reader of message {poison}, or take that message out, else it turns the queue"
+        first_do = f"{mend} off again; then " if poison else ""
+        return f"{first_do}USE {quote_name(at.first['database'])}; {_turn_on(at)}"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         return ("waiting",)
@@ -113,12 +190,17 @@ class NotReceived(Cause):
 
     It is known where the log has receives of the instance, or a snapshot shows the monitor as NOTIFIED.
     The reason is `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started`, `notified` or
-    `not_due`, by the [monitor](activation.md) as it is replayed.
+    `not_due`, by the [monitor](activation.md) as it is replayed. The queue is stopped if a message has waited
+    `why.stopped_after` of the [settings](settings.md) (10 min); before that, it may be a matter of order.
     """
 
     code = "not_received"
+    severity = STOPPED
     condition = "is_silent"
     columns = {**same("instance", "database", "queue", "last_receive"), "reason": "silence_reason"}
+
+    def severity_of(self, oldest: datetime, teller: Teller) -> str:
+        return STOPPED if oldest <= teller.stopped_before else ORDER
 
     def sentence(self, at: Occurrence) -> str:
         queue = at.first
@@ -140,6 +222,7 @@ class RolledBack(Cause):
     """A message of a queue was received and rolled back. Mend the reader."""
 
     code = "rolled_back"
+    severity = BLOCKED
     condition = "times is not null and kind <> 'transmission'"
     columns = same("message_id", "times", "last_transaction_id")
     greatest = "times"
@@ -153,3 +236,56 @@ class RolledBack(Cause):
 
     def action(self, at: Occurrence) -> str:
         return "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off"
+
+
+class TooManyTasks(Cause):
+    """A snapshot shows more activated tasks of the queue than MAX_QUEUE_READERS.
+
+    A monitor in state DROPPED may still have tasks.
+    """
+
+    code = "too_many_tasks"
+    severity = BLOCKED
+    condition = "kind = 'receive' and tasks_running > max_readers"
+    columns = {
+        **same(*QUEUE, "tasks_running", "max_readers", "dropped_monitors"),
+        "seen_at": "monitor_seen_at",
+    }
+
+    def sentence(self, at: Occurrence) -> str:
+        queue = at.first
+        dropped = queue["dropped_monitors"]
+        because = (
+            f"; {format_count(dropped, 'monitor')} of it in state DROPPED may still have tasks"
+            if dropped
+            else ""
+        )
+        return (
+            f"{at.count('wait')} in {format_queue_of(queue)}, where {queue['tasks_running']:,} activated "
+            f"tasks run and MAX_QUEUE_READERS is {queue['max_readers']:,}{because}{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return "look at what these tasks do (sys.dm_broker_activated_tasks); they end with their procedure"
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("activation", "--queue", format_queue_of(at.first))
+
+
+def _turn_on(at: Occurrence) -> str:
+    return f"{_alter_queue(at)} WITH STATUS = ON"
+
+
+def _activate(at: Occurrence) -> str:
+    alter = f"USE {quote_name(at.first['database'])}; {_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+    return f"turn its activation on again, and look whether a monitor appears: {alter}"
+
+
+def _alter_queue(at: Occurrence) -> str:
+    """ALTER QUEUE, with the schema if a snapshot shows it."""
+    instance, database, queue = (at.first[name] for name in QUEUE)
+    schema = at.teller.schema_of_queue(instance, database, queue)
+    if schema is None:
+        return f"ALTER QUEUE {quote_name(queue)}"
+    # Where several schemas have a queue of that name, it has its schema in its name.
+    return f"ALTER QUEUE {quote_name(schema)}.{quote_name(queue.removeprefix(f'{schema}.'))}"

@@ -7,6 +7,7 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.wording import format_count
 from pipelines.why.causes.cause import (
     HOLDER,
+    MISCONFIGURED,
     OF_ENDPOINT,
     Cause,
     Explained,
@@ -41,6 +42,7 @@ class RuleNewerThanEndpoint(Cause):
     """
 
     code = "rule_newer_than_endpoint"
+    severity = MISCONFIGURED
     condition = "today > endpoint_priority and is_newer"
     columns = OF_CHANGE
 
@@ -63,6 +65,7 @@ class RuleChangedSince(Cause):
     """
 
     code = "rule_changed_since"
+    severity = MISCONFIGURED
     condition = "today > endpoint_priority and not is_newer"
     columns = OF_CHANGE
 
@@ -86,6 +89,7 @@ class NearMiss(Cause):
     """
 
     code = "near_miss"
+    severity = MISCONFIGURED
     condition = "near_level > endpoint_priority"
     columns = {
         **OF_ENDPOINT,
@@ -118,6 +122,7 @@ class OtherSideOnly(Cause):
     """
 
     code = "other_side_only"
+    severity = MISCONFIGURED
     condition = "is_bare and other_level is not null"
     columns = {
         **same(*HOLDER, "other_instance", "other_database", "other_rule", "other_level"),
@@ -144,6 +149,7 @@ class MoreSpecificRule(Cause):
     """
 
     code = "more_specific_rule"
+    severity = MISCONFIGURED
     condition = "lost_level > endpoint_priority"
     columns = {
         **OF_ENDPOINT,
@@ -177,6 +183,7 @@ class NoRule(Cause):
     """
 
     code = "no_rule"
+    severity = MISCONFIGURED
     condition = "is_bare and has_ruled and not ({})".format(
         " or ".join(f"coalesce({each.condition}, false)" for each in _OTHERS)
     )

@@ -1,20 +1,34 @@
 """Causes of messages in transmission queues."""
 
+from pyspark.sql import DataFrame, Window, functions as F
+
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.config.rules.tsql_script import quote_name
-from pipelines.why.causes.cause import Cause, Occurrence, format_database_of, same
+from pipelines.questions.transmission_status import kind_of_status
+from pipelines.why.causes.cause import (
+    MISCONFIGURED,
+    STOPPED,
+    Cause,
+    Explained,
+    Occurrence,
+    format_database_of,
+    same,
+)
 
 
 class HonorOff(Cause):
     """The message has a level above 5, and the database that holds it does not honor priorities.
 
-    ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON (the vendor's page "ALTER DATABASE SET Options").
+    It does not hold for what waits for a queue that is off, or where the server says why: its level is not
+    why it waits. ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON (the vendor's page "ALTER DATABASE SET
+    Options").
     """
 
     code = "honor_off"
+    severity = MISCONFIGURED
     condition = (
         "kind = 'transmission' and endpoint_priority is not null and "
-        f"sent_level > {DEFAULT_LEVEL} and honors is null"
+        f"sent_level > {DEFAULT_LEVEL} and honors is null and waits_for is null and status is null"
     )
     columns = {**same("instance"), "database": "held_by"}
 
@@ -31,15 +45,26 @@ class HonorOff(Cause):
 class TransmissionStatus(Cause):
     """The newest snapshot up to as_of that shows the message says why it could not be sent.
 
-    The vendor's page "sys.transmission_queue" has its column.
+    Texts that differ in numbers, ids, addresses, times and quoted parts count as one; the text is that of the
+    message that has waited longest. The vendor's page "sys.transmission_queue" has its column.
     """
 
     code = "transmission_status"
+    severity = STOPPED
+    holds_without_broker = True
     condition = "status is not null"
-    columns = {"text": "status"}
+    columns = {"text": "text_of_kind"}
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        alike = Window.partitionBy(kind_of_status("status")).orderBy("since", "message_id")
+        return rows.withColumn("text_of_kind", F.first("status").over(alike))
 
     def sentence(self, at: Occurrence) -> str:
-        return f"{at.count('are')} still there, and the server says why: {at.first['text']}{at.more}"
+        first = at.first
+        others = at.messages - first["messages"]
+        more = f"; {others:,} with other texts" if others else ""
+        of_first = f" ({first['messages']:,} of them)" if others else ""
+        return f"{at.count('are')} still there, and the server says why{of_first}: {first['text']}{more}"
 
     def action(self, at: Occurrence) -> str:
         return "do what the text asks for; it is the server's own"

@@ -2,12 +2,14 @@
 
 from typing import ClassVar
 
-from pipelines.why.causes.cause import HOLDER, OF_ENDPOINT, Cause, Occurrence, same
+from pipelines.why.causes.cause import HOLDER, OF_ENDPOINT, STOPPED, Cause, Occurrence, same
 
 
 class Unplaced(Cause):
     """A reason of `unresolved`; see [unresolved](semantics.md#unresolved)."""
 
+    severity = STOPPED
+    holds_without_broker = True
     columns = {"schedule": "schedule", **same(*HOLDER), **OF_ENDPOINT}
     because: ClassVar[str]
     to_do: ClassVar[str]
@@ -48,4 +50,4 @@ class HandleUnknown(Unplaced):
     code = "handle_unknown"
     condition = "reason = 'handle_unknown'"
     because = "a snapshot shows them under handles that no endpoint has"
-    to_do = "take a capture with a login that has VIEW DEFINITION"
+    to_do = "take a capture that shows all conversation endpoints of that database"

@@ -14,6 +14,7 @@ from .rules import resolve, rule_history
 from .snapshots import (
     SEEN,
     Snapshot,
+    brokers_off,
     events_with,
     monitors,
     rules_with,
@@ -136,6 +137,7 @@ class Moment:
         )
         self.statuses = statuses(events.get("message_events") or [])
         self.monitors = monitors(taken)
+        self.brokers_off = brokers_off(taken)
         self.open_messages = self._open_messages()
 
     def _today(self, endpoints: dict[Side, Endpoint]) -> dict[Side, tuple[int, str | None, int | None]]:

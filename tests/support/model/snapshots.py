@@ -50,6 +50,8 @@ class Monitor:
     taken_at: datetime
     state: str
     last_activated_time: datetime | None
+    tasks: int | None
+    dropped: int
 
 
 def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
@@ -284,21 +286,55 @@ def statuses(message_events: list[Row]) -> dict[str, str]:
     }
 
 
-def monitors(snapshots: Sequence[Snapshot]) -> dict[QueueKey, Monitor]:
-    """The monitors as the newest snapshots show them."""
-    found: dict[QueueKey, Monitor] = {}
+def brokers_off(snapshots: Sequence[Snapshot]) -> dict[tuple[str, str], datetime]:
+    """The databases whose newest snapshot that says it shows Service Broker off, with its moment."""
+    found: dict[tuple[str, str], datetime] = {}
     for snapshot in sorted(snapshots, key=lambda each: each.taken_at):
+        for row in snapshot.rows("databases"):
+            if row["name"] == snapshot.database and row.get("is_broker_enabled") is not None:
+                found.pop((snapshot.instance, snapshot.database), None)
+                if not row["is_broker_enabled"]:
+                    found[snapshot.instance, snapshot.database] = snapshot.taken_at
+    return found
+
+
+def monitors(snapshots: Sequence[Snapshot]) -> dict[QueueKey, Monitor]:
+    """The monitors as the newest snapshot with the view of monitors shows them, by database."""
+    newest: dict[tuple[str, str], Snapshot] = {}
+    for snapshot in sorted(snapshots, key=lambda each: each.taken_at):
+        if "dm_broker_queue_monitors" in snapshot.views:
+            newest[snapshot.instance, snapshot.database] = snapshot
+    found: dict[QueueKey, Monitor] = {}
+    for place, snapshot in newest.items():
         queues = snapshot.names("service_queues", "object_id")
+        has_tasks = "dm_broker_activated_tasks" in snapshot.views
+        tasks = [_queue_name(row, queues) for row in snapshot.rows("dm_broker_activated_tasks")]
+        by_queue: dict[str, list[Row]] = {}
         for row in snapshot.rows("dm_broker_queue_monitors"):
-            activated = row.get("last_activated_time")
-            if activated is not None and activated < datetime(1970, 1, 1, tzinfo=UTC):
-                activated = None
-            found[snapshot.instance, snapshot.database, _queue_name(row, queues)] = Monitor(
+            by_queue.setdefault(_queue_name(row, queues), []).append(row)
+        for queue, rows in by_queue.items():
+            dropped = [row for row in rows if _monitor_state(row) == "DROPPED"]
+            alive = [row for row in rows if row not in dropped]
+            row = max(alive or dropped, key=lambda each: _activated(each) or datetime.min.replace(tzinfo=UTC))
+            activated = _activated(row)
+            found[*place, queue] = Monitor(
                 snapshot.taken_at,
-                (row.get("state") or "").strip().upper(),
+                _monitor_state(row),
                 None if activated is None else snapshot.before(activated),
+                tasks.count(queue) if has_tasks else None,
+                len(dropped),
             )
     return found
+
+
+def _monitor_state(row: Row) -> str:
+    return (row.get("state") or "").strip().upper()
+
+
+def _activated(row: Row) -> datetime | None:
+    """When it last started a reader; a monitor that never did has 1900 there."""
+    moment: datetime | None = row.get("last_activated_time")
+    return None if moment is not None and moment < datetime(1970, 1, 1, tzinfo=UTC) else moment
 
 
 def with_server_levels(

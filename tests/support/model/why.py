@@ -1,5 +1,6 @@
 """Why messages wait: the JSON of `priorities why`, without its sentences, actions and commands."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,16 +11,23 @@ from .moment import KINDS, STATES, Moment, Names, OpenMessage
 from .spelling import canonical
 from .vocabulary import Row, utf8
 from .why_positions import first_details, messages_ahead, own_group_details, position_of
-from .why_queues import queue_causes
+from .why_queues import broker_off, queue_causes
 from .why_rules import rule_causes
 
 CODES = (
     "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "more_specific_rule",
-    "no_rule", "outranked", "own_group_first", "older_first", "first_in_line", "group_locked", "queue_off",
-    "not_received", "rolled_back", "honor_off", "transmission_status", "endpoint_unknown",
-    "service_not_in_catalog", "handle_unknown",
+    "no_rule", "outranked", "own_group_first", "older_first", "first_in_line", "group_locked",
+    "broker_disabled", "monitor_dropped", "monitor_missing", "queue_off", "not_received", "rolled_back",
+    "too_many_tasks", "honor_off", "transmission_status", "endpoint_unknown", "service_not_in_catalog",
+    "handle_unknown",
 )  # fmt: skip
 """In the order of the table of causes."""
+SEVERITIES = ("stopped", "blocked", "misconfigured", "order")
+"""The worst first."""
+WITHOUT_BROKER = ("queue_off", "transmission_status")
+"""What holds beside a broker that is off, and is no reason of `unresolved`."""
+STOPPED_AFTER = timedelta(minutes=10)
+"""`why.stopped_after` of the settings."""
 OF_THOSE_AHEAD = ("outranked", "older_first")
 """The causes whose details count the messages that are ahead."""
 MOST_OF_THOSE_AHEAD = 3
@@ -71,6 +79,7 @@ def why(moment: Moment, filters: Filters = EVERYTHING, *, limit: int = 10) -> Ro
     """
     causes = causes_by_message(moment)
     chosen = [message for message in moment.open_messages if is_chosen(message, filters)]
+    name_texts(causes, chosen)
     places = []
     for kind, place in {(message.kind, message.place) for message in chosen}:
         there = [message for message in chosen if (message.kind, message.place) == (kind, place)]
@@ -78,12 +87,60 @@ def why(moment: Moment, filters: Filters = EVERYTHING, *, limit: int = 10) -> Ro
         places.append({**where, **_answer(moment, causes, there, limit)})
     places.sort(
         key=lambda row: (
+            min((SEVERITIES.index(cause["severity"]) for cause in row["causes"]), default=len(SEVERITIES)),
             -row["situation"]["messages"],
             KINDS.index(row["kind"]),
             *(_ordered(row[name]) for name in ("instance", "database", "queue")),
         )
     )
-    return {"as_of": moment.as_of, **_answer(moment, causes, chosen, limit), "places": places}
+    return {
+        "as_of": moment.as_of,
+        **_answer(moment, causes, chosen, limit),
+        "findings": findings_of(places),
+        "places": places,
+    }
+
+
+def findings_of(places: list[Row]) -> list[Row]:
+    """One row a cause and place: worst severity first, then most messages, as in CODES, by place."""
+    found = []
+    for place in places:
+        where = {name: place[name] for name in ("kind", "instance", "database", "queue")}
+        for cause in place["causes"]:
+            counts = {name: cause[name] for name in ("messages", "conversations", "details")}
+            found.append({"code": cause["code"], "severity": cause["severity"], **where, **counts})
+    return sorted(
+        found,
+        key=lambda row: (
+            SEVERITIES.index(row["severity"]),
+            -row["messages"],
+            CODES.index(row["code"]),
+            KINDS.index(row["kind"]),
+            *(utf8(row[name] or "") for name in ("instance", "database", "queue")),
+        ),
+    )
+
+
+def name_texts(causes: Causes, chosen: list[OpenMessage]) -> None:
+    """Texts of the server of one kind have the text of the message that has waited longest."""
+    first: dict[str, str] = {}
+    for message in sorted(chosen, key=lambda message: (message.since, utf8(message.message_id))):
+        for number, cause in enumerate(causes[message]):
+            if cause.code == "transmission_status":
+                text = cause.details[0]["text"]
+                named = first.setdefault(kind_of_text(text), text)
+                causes[message][number] = Cause(cause.code, ({"text": named},))
+
+
+def kind_of_text(text: str) -> str:
+    """A text without quoted parts, addresses, GUIDs, times and numbers."""
+    words = re.split(r"""('[^']*'|"[^"]*")""", text)
+    plain = "#".join(words[::2])
+    for address in re.findall(r"[A-Za-z]+://[^ ,;)]*", plain):
+        plain = plain.replace(address, "#", 1)
+    plain = re.sub(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", "#", plain)
+    plain = re.sub(r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,}(?:[.][0-9]+)*", "#", plain)
+    return re.sub(r"[0-9]+(?:[.:,/-][0-9]+)*", "#", plain)
 
 
 def causes_by_message(moment: Moment) -> Causes:
@@ -100,10 +157,19 @@ def _causes(moment: Moment, message: OpenMessage) -> list[Cause]:
         found.append(Cause("own_group_first", (own_group_details(message),)))
     if position.older:
         found.append(Cause("older_first", ahead=position.older))
-    if position.is_first:
+    # What the server explains, and what waits for a queue that is off, is not just next in line.
+    if position.is_first and not _is_explained(moment, message):
         found.append(Cause("first_in_line", (first_details(message),)))
     found += [Cause(code, (row,)) for code, row in queue_causes(moment, message).items()]
+    if off := broker_off(moment, message):
+        found = [cause for cause in found if cause.code in WITHOUT_BROKER]
+        found.append(Cause("broker_disabled", (off,)))
     return sorted(found, key=lambda cause: CODES.index(cause.code))
+
+
+def _is_explained(moment: Moment, message: OpenMessage) -> bool:
+    codes = queue_causes(moment, message)
+    return message.kind == "transmission" and ("queue_off" in codes or "transmission_status" in codes)
 
 
 def is_chosen(message: OpenMessage, filters: Filters) -> bool:
@@ -129,8 +195,28 @@ def is_chosen(message: OpenMessage, filters: Filters) -> bool:
 def _answer(moment: Moment, causes: Causes, chosen: list[OpenMessage], limit: int) -> Row:
     return {
         "situation": situation(moment, chosen, limit),
-        "causes": [_cause_row(causes, code, messages, limit) for code, messages in _by_code(causes, chosen)],
+        "causes": sorted(
+            (
+                _cause_row(moment, causes, code, messages, limit)
+                for code, messages in _by_code(causes, chosen)
+            ),
+            key=lambda row: (SEVERITIES.index(row["severity"]), -row["messages"], CODES.index(row["code"])),
+        ),
     }
+
+
+def severity(moment: Moment, code: str, messages: list[OpenMessage]) -> str:
+    """How bad a cause of these messages is."""
+    if code == "not_received":
+        oldest = min(message.since for message in messages)
+        return "stopped" if moment.as_of - oldest >= STOPPED_AFTER else "order"
+    if code in ("outranked", "own_group_first", "older_first", "first_in_line"):
+        return "order"
+    if code in ("group_locked", "rolled_back", "too_many_tasks"):
+        return "blocked"
+    return (
+        "misconfigured" if CODES.index(code) < CODES.index("outranked") or code == "honor_off" else "stopped"
+    )
 
 
 # The situation
@@ -223,11 +309,12 @@ def _by_code(causes: Causes, chosen: list[OpenMessage]) -> list[tuple[str, list[
     return sorted(found, key=lambda pair: -len(pair[1]))
 
 
-def _cause_row(causes: Causes, code: str, messages: list[OpenMessage], limit: int) -> Row:
+def _cause_row(moment: Moment, causes: Causes, code: str, messages: list[OpenMessage], limit: int) -> Row:
     example = min(messages, key=lambda message: (message.since, utf8(message.message_id)))
     own = [cause for message in messages for cause in causes[message] if cause.code == code]
     return {
         "code": code,
+        "severity": severity(moment, code, messages),
         "messages": len(messages),
         "conversations": conversations(messages),
         "example_message_id": example.message_id,

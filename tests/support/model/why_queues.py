@@ -25,11 +25,22 @@ def queue_causes(moment: Moment, message: OpenMessage) -> dict[str, Row]:
         found["queue_off"] = _off(moment, message.queue) if message.state == "queue_off" else None
         found["not_received"] = _not_received(moment, message)
         found["rolled_back"] = _rolled_back(moment, message)
+        found |= _monitor_causes(moment, message)
     if message.state == "transmission":
         off = queue_off(moment.state, message.message)
         found["queue_off"] = _off(moment, off) if off else None
-        found["honor_off"] = _honor_off(moment, message)
+        is_explained = found["queue_off"] is not None or found["transmission_status"] is not None
+        found["honor_off"] = None if is_explained else _honor_off(moment, message)
     return {code: details for code, details in found.items() if details is not None}
+
+
+def broker_off(moment: Moment, message: OpenMessage) -> Row | None:
+    """The database whose newest snapshot shows Service Broker off, if the message is in it."""
+    if message.state == "unresolved":
+        return None
+    place = (message.row["instance"], message.row["database"])
+    seen_at = moment.brokers_off.get(place)
+    return None if seen_at is None else {"instance": place[0], "database": place[1], "seen_at": seen_at}
 
 
 def queue_row(queue: QueueKey) -> Row:
@@ -189,6 +200,25 @@ def _not_received(moment: Moment, message: OpenMessage) -> Row | None:
     else:
         return None
     return {**queue_row(message.queue), "reason": reason, "last_receive": last}
+
+
+def _monitor_causes(moment: Moment, message: OpenMessage) -> dict[str, Row | None]:
+    """What the newest snapshot shows of the monitor and the tasks of the queue."""
+    monitor = moment.monitors.get(message.queue)
+    internal = moment.catalog.queue(message.queue).get("activation")
+    most = None
+    if internal is not None and is_on(internal.get("status", True)):
+        most = internal.get("max_queue_readers", 1)
+    found: dict[str, Row | None] = {}
+    if monitor is None:
+        return found
+    seen = {"seen_at": monitor.taken_at}
+    if monitor.state == "DROPPED":
+        found["monitor_dropped"] = {**queue_row(message.queue), **seen}
+    if monitor.tasks is not None and most is not None and monitor.tasks > most:
+        counts = {"tasks_running": monitor.tasks, "max_readers": most, "dropped_monitors": monitor.dropped}
+        found["too_many_tasks"] = {**queue_row(message.queue), **counts, **seen}
+    return found
 
 
 def _receives(moment: Moment, queue: QueueKey) -> list[datetime]:

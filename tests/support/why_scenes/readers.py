@@ -195,4 +195,73 @@ OF_SNAPSHOTS = [
         snapshots=shown("NOTIFIED", 10),
     ),
 ]
-SCENES = [*RECEIVES, *REASONS, *OF_SNAPSHOTS]
+
+
+def with_tasks(*states: str, tasks: int) -> list[Snapshot]:
+    """A snapshot with monitors of the target queue in these states, and activated tasks."""
+    [snapshot] = shown("RECEIVES_OCCURRING", 10)
+    [monitor] = snapshot.rows("dm_broker_queue_monitors")
+    views = {
+        "dm_broker_queue_monitors": [{**monitor, "state": state} for state in states],
+        "dm_broker_activated_tasks": [{"queue_name": "TargetQueue", "spid": 60 + n} for n in range(tasks)],
+    }
+    return [Snapshot(at(50), "SQL1", "B", views)]
+
+
+OF_QUEUE = {"instance": "SQL1", "database": "B", "queue": "TargetQueue", "seen_at": at(50), "messages": 2}
+MONITORS = [
+    scene(
+        "monitor_dropped: the only monitor is DROPPED",
+        TWO,
+        "c1/0: first_in_line, monitor_dropped; c2/0: older_first, monitor_dropped",
+        {"monitor_dropped": [OF_QUEUE]},
+        catalog=INTERNAL,
+        snapshots=with_tasks("DROPPED", tasks=1),
+    ),
+    scene(
+        "too_many_tasks: two tasks of a queue with one reader at most, and a monitor that is DROPPED",
+        TWO,
+        "c1/0: first_in_line, too_many_tasks; c2/0: older_first, too_many_tasks",
+        {"too_many_tasks": [{**OF_QUEUE, "tasks_running": 2, "max_readers": 1, "dropped_monitors": 1}]},
+        catalog=INTERNAL,
+        snapshots=with_tasks("DROPPED", "RECEIVES_OCCURRING", tasks=2),
+    ),
+    scene(
+        "monitor_dropped: there is a newer one",
+        TWO,
+        f"{FIRST}; c2/0: older_first",
+        catalog=INTERNAL,
+        snapshots=with_tasks("DROPPED", "RECEIVES_OCCURRING", tasks=0),
+    ),
+    scene(
+        "too_many_tasks: as many as there may be",
+        TWO,
+        f"{FIRST}; c2/0: older_first",
+        catalog=INTERNAL,
+        snapshots=with_tasks("RECEIVES_OCCURRING", tasks=1),
+    ),
+]
+
+
+def broker(is_enabled: bool, taken_at: float = 50) -> Snapshot:
+    """A snapshot that says whether Service Broker is on in the target's database."""
+    row = {"name": "B", "is_honor_broker_priority_on": True, "is_broker_enabled": is_enabled}
+    return Snapshot(at(taken_at), "SQL1", "B", {"databases": [row]})
+
+
+BROKERS = [
+    scene(
+        "broker_disabled: nothing about order, readers or rules beside it",
+        TWO,
+        "c1/0: broker_disabled; c2/0: broker_disabled",
+        {"broker_disabled": [{"instance": "SQL1", "database": "B", "seen_at": at(50), "messages": 2}]},
+        snapshots=[broker(is_enabled=False)],
+    ),
+    scene(
+        "broker_disabled: the newest snapshot counts",
+        TWO,
+        f"{FIRST}; c2/0: older_first",
+        snapshots=[broker(is_enabled=False, taken_at=40), broker(is_enabled=True)],
+    ),
+]
+SCENES = [*RECEIVES, *REASONS, *OF_SNAPSHOTS, *MONITORS, *BROKERS]

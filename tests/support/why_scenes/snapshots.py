@@ -68,7 +68,7 @@ STATUSES = [
     scene(
         "transmission_status: the server says why it waits",
         "talk c1, sent c1/0",
-        "c1/0: first_in_line, transmission_status",
+        "c1/0: transmission_status",
         {"transmission_status": [{"text": STATUS, "messages": 1}]},
         snapshots=SAYS_WHY,
     ),
@@ -87,7 +87,7 @@ STATUSES = [
     scene(
         "transmission_status: the newest snapshot counts",
         "talk c1, sent c1/0, sent c1/1 2",
-        "c1/0: first_in_line, transmission_status; c1/1: own_group_first, transmission_status",
+        "c1/0: transmission_status; c1/1: own_group_first, transmission_status",
         {"transmission_status": [{"text": text, "messages": 1} for text in ("blue", "red")]},
         snapshots=[
             of_database("A", 40, transmission_queue=[waiting("green"), waiting("red", number=1)]),

@@ -1,0 +1,91 @@
+"""What snapshots show of the monitors and activated tasks of queues."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.catalog import Catalog
+from pipelines.config.snapshots.views import MONITORS
+from pipelines.engine.frames import small_frame
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.monitors import read_latest_monitors
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import SNAPSHOTS
+
+DROPPED = "DROPPED"
+QueueName = tuple[str, str, str]
+COLUMNS = (
+    "instance string, database string, queue string, monitor_is_dropped boolean, monitor_is_missing boolean, "
+    "tasks_running bigint, max_readers int, dropped_monitors bigint, monitor_seen_at timestamp"
+)
+
+
+@dataclass(frozen=True)
+class ShownMonitor:
+    """The monitor of a queue in the newest snapshot of its database that has the view of monitors.
+
+    Attributes:
+        is_dropped: the only monitor is in state DROPPED.
+        is_missing: activation is on, and the view, which is complete, has no monitor of the queue.
+        tasks_running: activated tasks; None if not known.
+        max_readers: MAX_QUEUE_READERS; None without internal activation.
+        dropped: monitors in state DROPPED; None if not known.
+        seen_at: the moment of the snapshot.
+    """
+
+    is_dropped: bool
+    is_missing: bool
+    tasks_running: int | None
+    max_readers: int | None
+    dropped: int | None
+    seen_at: datetime
+
+
+def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[QueueName, ShownMonitor]:
+    """The monitors of all queues of which a snapshot up to as_of shows or misses one."""
+    if not warehouse.exists(SNAPSHOTS):
+        return {}
+    views = warehouse.read(SNAPSHOTS).where((F.col("view") == MONITORS) & (F.col("taken_at") <= F.lit(as_of)))
+    rows = collect_rows(views.select("instance", "database", "taken_at", "complete"))
+    newest = {
+        (row["instance"], row["database"]): (row["taken_at"], row["complete"])
+        for row in sorted(rows, key=lambda row: row["taken_at"])
+    }
+    if not newest:
+        return {}
+    readers = {row[:3]: row[4] for row in catalog.monitor_rows() if row[3] == "internal"}
+    found = {}
+    for row in read_latest_monitors(warehouse, as_of):
+        name = (row["instance"], row["database"], row["queue"])
+        found[name] = ShownMonitor(
+            row["state"] == DROPPED,
+            False,
+            row["tasks_running"],
+            readers.get(name),
+            row.get("dropped"),
+            row["taken_at"],
+        )
+    for name, most in readers.items():
+        seen_at, is_complete = newest.get(name[:2], (as_of, False))
+        if name not in found and is_complete:
+            found[name] = ShownMonitor(False, True, None, most, 0, seen_at)
+    return found
+
+
+def monitors_frame(warehouse: Warehouse, monitors: Mapping[QueueName, ShownMonitor]) -> DataFrame:
+    """One row per queue: the columns of COLUMNS."""
+    rows = [
+        (
+            *name,
+            each.is_dropped,
+            each.is_missing,
+            each.tasks_running,
+            each.max_readers,
+            each.dropped,
+            each.seen_at,
+        )
+        for name, each in sorted(monitors.items())
+    ]
+    return small_frame(warehouse.spark, rows, COLUMNS)

@@ -1,0 +1,51 @@
+"""What stops messages comes first: a broker that is off, monitors that are gone, texts of the server."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.field.running import Case
+
+HARMFUL = ("only a reader is missing", "start more readers", "no log says why")
+
+
+def test_a_broker_that_is_off_is_the_first_finding(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-24-broker-disabled", tmp_path / "case")
+    night = case.published("latest")
+    first = night.out.splitlines()[night.out.splitlines().index("Look at first") + 1]
+    assert "Service Broker is off in MILL1.PressDB (is_broker_enabled 0" in first
+    assert "ALTER DATABASE [PressDB] SET ENABLE_BROKER" in night.out
+    why = case.job("why")
+    assert [line for text in (night.out, why.out) for line in HARMFUL if line in text] == []
+    findings = case.ask("why")["findings"]
+    assert {each["code"] for each in findings} == {"broker_disabled", "transmission_status"}
+    off = {each["kind"]: each["messages"] for each in findings if each["code"] == "broker_disabled"}
+    assert off == {"receive": 4, "transmission": 2}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("settings.yaml", "6 activated tasks run and MAX_QUEUE_READERS is 3; 1 monitor of it in state "),
+        ("settings-only.yaml", "whose monitor is DROPPED"),
+        ("settings-none.yaml", "its activation is on, and it has no queue monitor"),
+    ],
+)
+def test_monitors_that_are_gone(session: SparkSession, tmp_path: Path, settings: str, says: str) -> None:
+    case = Case.copied("field-28-dropped-monitor", tmp_path / "case", settings)
+    night = case.published("latest")
+    why = case.job("why")
+    assert says in night.out
+    assert says in why.out
+    assert [line for line in HARMFUL if line in why.out] == []
+
+
+def test_texts_of_the_server_are_counted_by_kind(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-32-status-texts", tmp_path / "case")
+    night = case.published("latest")
+    [cause] = [each for each in case.ask("why")["causes"] if each["code"] == "transmission_status"]
+    assert [row["messages"] for row in cause["details"]] == [8, 6, 5, 4, 3, 3, 2]
+    assert "31 messages are still there, and the server says why (8 of them): Connection attempt" in night.out
+    assert [line for line in HARMFUL if line in case.job("why").out] == []
+    assert "from //press/Desk to //press/Job" in case.job("why").out
