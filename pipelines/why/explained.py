@@ -24,7 +24,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
-from pipelines.why.causes.cause import Explained
+from pipelines.why.causes.cause import Cause, Explained
 from pipelines.why.monitors import monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
@@ -65,8 +65,9 @@ def explained_rows(
     rows = _with_rules(warehouse, rows, verdicts, as_of)
     ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
+    monitors = shown_monitors(warehouse, catalog, as_of)
     is_computed = settings.activation is not None
-    receives = receives_of(warehouse, catalog, queues, as_of, is_activation_computed=is_computed)
+    receives = receives_of(warehouse, catalog, queues, monitors, as_of, is_activation_computed=is_computed)
     times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
     taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
     honoring = small_frame(
@@ -74,7 +75,6 @@ def explained_rows(
         [(instance, database) for instance, database, honors in catalog.database_rows() if honors],
         "instance string, held_by string",
     )
-    monitors = shown_monitors(warehouse, catalog, as_of)
     rows = (
         rows.join(F.broadcast(receives), QUEUE, "left")
         .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
@@ -92,18 +92,14 @@ def explained_rows(
     )
 
 
-def brokers_off(settings: Settings, as_of: datetime) -> dict[tuple[str, str], datetime]:
+def _brokers_off(warehouse: Warehouse, settings: Settings, as_of: datetime) -> DataFrame:
     """The databases whose newest snapshot up to as_of shows Service Broker off, with its moment."""
     newest = {
         each.database_key: each
         for each in sorted(settings.snapshots, key=lambda each: each.taken_at)
         if each.taken_at <= as_of and each.is_broker_enabled is not None
     }
-    return {key: each.taken_at for key, each in newest.items() if not each.is_broker_enabled}
-
-
-def _brokers_off(warehouse: Warehouse, settings: Settings, as_of: datetime) -> DataFrame:
-    rows = [(*key, seen_at) for key, seen_at in brokers_off(settings, as_of).items()]
+    rows = [(*key, each.taken_at) for key, each in newest.items() if not each.is_broker_enabled]
     return small_frame(
         warehouse.spark, rows, "instance string, broker_database string, broker_off_at timestamp"
     )
@@ -183,15 +179,14 @@ def _with_codes(rows: DataFrame) -> DataFrame:
             "silence_reason": F.when(silent, reason),
         }
     )
-    has_broker = F.col("broker_off_at").isNull()
-    held = [
-        F.expr(cause.condition) & (F.lit(True) if cause.holds_without_broker else has_broker)
-        for cause in CAUSES
-    ]
-    codes = F.array(
-        *[F.when(condition, F.lit(cause.code)) for condition, cause in zip(held, CAUSES, strict=True)]
-    )
+    codes = F.array(*[F.when(F.expr(_condition(cause)), F.lit(cause.code)) for cause in CAUSES])
     return rows.withColumn("codes", F.filter(codes, lambda code: code.isNotNull()))
+
+
+def _condition(cause: Cause) -> str:
+    if cause.holds_without_broker:
+        return cause.condition
+    return f"({cause.condition}) and broker_off_at is null"
 
 
 def _about_off(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,17 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import DataFrame
 
+from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
-from pipelines.config.snapshots.views import MONITORS
 from pipelines.engine.frames import small_frame
-from pipelines.storage.collect import collect_rows
-from pipelines.storage.monitors import read_latest_monitors
+from pipelines.storage.monitors import DROPPED, read_latest_monitors, read_monitor_views
 from pipelines.storage.warehouse import Warehouse
-from schemas.outputs import SNAPSHOTS
 
-DROPPED = "DROPPED"
 QueueName = tuple[str, str, str]
 COLUMNS = (
     "instance string, database string, queue string, monitor_is_dropped boolean, monitor_is_missing boolean, "
@@ -29,6 +26,7 @@ class ShownMonitor:
     Attributes:
         is_dropped: the only monitor is in state DROPPED.
         is_missing: activation is on, and the view, which is complete, has no monitor of the queue.
+        notified_at: since when it is NOTIFIED; None if it is not, or since when is not known.
         tasks_running: activated tasks; None if not known.
         max_readers: MAX_QUEUE_READERS; None without internal activation.
         dropped: monitors in state DROPPED; None if not known.
@@ -37,6 +35,7 @@ class ShownMonitor:
 
     is_dropped: bool
     is_missing: bool
+    notified_at: datetime | None
     tasks_running: int | None
     max_readers: int | None
     dropped: int | None
@@ -45,32 +44,32 @@ class ShownMonitor:
 
 def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[QueueName, ShownMonitor]:
     """The monitors of all queues of which a snapshot up to as_of shows or misses one."""
-    if not warehouse.exists(SNAPSHOTS):
-        return {}
-    views = warehouse.read(SNAPSHOTS).where((F.col("view") == MONITORS) & (F.col("taken_at") <= F.lit(as_of)))
-    rows = collect_rows(views.select("instance", "database", "taken_at", "complete"))
-    newest = {
-        (row["instance"], row["database"]): (row["taken_at"], row["complete"])
-        for row in sorted(rows, key=lambda row: row["taken_at"])
-    }
-    if not newest:
-        return {}
+    views = read_monitor_views(warehouse, as_of)
     readers = {row[:3]: row[4] for row in catalog.monitor_rows() if row[3] == "internal"}
     found = {}
-    for row in read_latest_monitors(warehouse, as_of):
+    for row in read_latest_monitors(warehouse, as_of, views) if views else ():
         name = (row["instance"], row["database"], row["queue"])
         found[name] = ShownMonitor(
-            row["state"] == DROPPED,
-            False,
-            row["tasks_running"],
-            readers.get(name),
-            row.get("dropped"),
-            row["taken_at"],
+            is_dropped=row["state"] == DROPPED,
+            is_missing=False,
+            notified_at=row["last_activated_time"] if row["state"] == NOTIFIED else None,
+            tasks_running=row["tasks_running"],
+            max_readers=readers.get(name),
+            dropped=row["dropped"],
+            seen_at=row["taken_at"],
         )
     for name, most in readers.items():
-        seen_at, is_complete = newest.get(name[:2], (as_of, False))
+        seen_at, is_complete = views.get(name[:2], (as_of, False))
         if name not in found and is_complete:
-            found[name] = ShownMonitor(False, True, None, most, 0, seen_at)
+            found[name] = ShownMonitor(
+                is_dropped=False,
+                is_missing=True,
+                notified_at=None,
+                tasks_running=None,
+                max_readers=most,
+                dropped=0,
+                seen_at=seen_at,
+            )
     return found
 
 

@@ -1,19 +1,18 @@
 """What is known of receives: the last one of each queue, rolled-back messages, locks of groups."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.engine.frames import small_frame
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.events_before import events_before, moment_and_id, moment_of
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.monitors import QueueName, ShownMonitor
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
@@ -22,7 +21,6 @@ from schemas.table import Table
 
 LOOKBACK = timedelta(days=1)
 """Queues without a receive in so long a time are looked up in the whole log."""
-QueueName = tuple[str, str, str]
 RECEIVES = (
     "instance string, database string, queue string, last_receive timestamp, notified_at timestamp, "
     "silence string, due_until timestamp, is_known boolean"
@@ -33,6 +31,7 @@ def receives_of(
     warehouse: Warehouse,
     catalog: Catalog,
     queues: Iterable[QueueName],
+    monitors: Mapping[QueueName, ShownMonitor],
     as_of: datetime,
     *,
     is_activation_computed: bool,
@@ -43,6 +42,7 @@ def receives_of(
         warehouse: the tables.
         catalog: the monitors.
         queues: those that have ready messages.
+        monitors: `shown_monitors`.
         as_of: an as_of that was published.
         is_activation_computed: whether `activation` has the rows of as_of.
 
@@ -55,11 +55,6 @@ def receives_of(
     wanted = sorted(queues)
     known = _instances_with_receives(warehouse, {queue[0] for queue in wanted}, as_of) if wanted else set()
     last = _last_receives(warehouse, [queue for queue in wanted if queue[0] in known], as_of)
-    notified = {
-        tuple(row[name] for name in QUEUE): row["last_activated_time"]
-        for row in read_latest_monitors(warehouse, as_of)
-        if (row["state"] or "").upper() == NOTIFIED
-    }
     reasons = _reasons(warehouse, catalog, wanted, as_of) if is_activation_computed else {}
     static = _static_reasons(catalog, wanted)
     rows = []
@@ -67,7 +62,7 @@ def receives_of(
         reason, due_until = static.get(queue), None
         if reason is None and is_activation_computed:
             reason, due_until = reasons.get(queue, ("not_due", None))
-        at = notified.get(queue)
+        at = monitors[queue].notified_at if queue in monitors else None
         rows.append((*queue, last.get(queue), at, reason, due_until, queue[0] in known))
     return small_frame(warehouse.spark, rows, RECEIVES)
 

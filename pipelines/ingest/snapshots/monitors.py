@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.monitors import DROPPED
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import QUEUE_MONITORS
@@ -16,7 +17,6 @@ from schemas.outputs import QUEUE_MONITORS
 FIRST_YEAR = 1970
 """A monitor that never started a reader has 1900-01-01 in its times, or nothing."""
 
-DROPPED = "DROPPED"
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 Row = tuple[Any, ...]
