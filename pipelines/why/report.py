@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.questions.waiting import seconds_waited
 from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -120,9 +119,7 @@ def first_findings(
         pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
         first = pairs[:FIRST]
         details = _details({row["code"] for _, row in first}, found, found.rows, FIRST)
-        seconds = found.rows.agg(F.max(seconds_waited("since", as_of)).alias("seconds"))
-        [oldest] = collect_rows(seconds)
-        verdict = verdict_sentence(settings.catalog, found.rows, pairs, oldest["seconds"])
+        verdict = verdict_sentence(settings.catalog, found.rows, pairs, as_of)
     return verdict, [
         _finding(place, tell({**row, "details": details[row["code"]][place]}, place, FIRST, teller))
         for place, row in first

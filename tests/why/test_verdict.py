@@ -5,14 +5,15 @@ from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED
 from pipelines.why.places import Place, Row
 from pipelines.why.verdict import verdict_sentence
 from tests.support.drawn import Draw
-from tests.support.factories import catalog
+from tests.support.factories import at, catalog
 
+AS_OF = at(0)
 ROWS = """
-kind         | instance | database | message_id | status | waits_for | codes               | today_rule
-receive      | SQL1     | B        | a          | -      | -         | queue_off           | -
-receive      | SQL1     | B        | b          | -      | -         | rule_changed_since  | Gold
-transmission | SQL1     |          | c          | away   | S.B.Q     | queue_off           | -
-transmission | SQL1     |          | d          | away   | -         | transmission_status | -
+kind         | instance | database | message_id | codes                         | today_rule
+receive      | SQL1     | B        | a          | queue_off                     | -
+receive      | SQL1     | B        | b          | rule_changed_since            | Gold
+transmission | SQL1     |          | c          | queue_off transmission_status | -
+transmission | SQL1     |          | d          | transmission_status           | -
 """
 QUEUE: Place = ("receive", "SQL1", "B", "TargetQueue")
 SENDING: Place = ("transmission", "SQL1", "", "")
@@ -23,16 +24,20 @@ def cause(code: str, severity: str, messages: int) -> Row:
     return {"code": code, "severity": severity, "messages": messages}
 
 
-def verdict(draw: Draw, *findings: tuple[Place, Row], seconds: int | None = 18_000) -> str:
-    rows = draw(ROWS).selectExpr(
-        "*",
-        "split(codes, ' ') as all_codes",
-        "'SQL1' as endpoint_instance",
-        "'B' as endpoint_database",
-        "cast(null as timestamp) as broker_off_at",
+def verdict(draw: Draw, *findings: tuple[Place, Row], where: str = "true") -> str:
+    rows = (
+        draw(ROWS)
+        .where(where)
+        .selectExpr(
+            "*",
+            "split(codes, ' ') as all_codes",
+            "'SQL1' as endpoint_instance",
+            "'B' as endpoint_database",
+            "timestamp'2026-11-20 07:00:00' as since",
+        )
     )
     rows = rows.drop("codes").withColumnRenamed("all_codes", "codes")
-    return verdict_sentence(Catalog.model_validate(catalog()), rows, findings, seconds)
+    return verdict_sentence(Catalog.model_validate(catalog()), rows, findings, AS_OF)
 
 
 def test_what_is_stopped_comes_first(draw: Draw) -> None:
@@ -53,4 +58,4 @@ def test_what_is_stopped_comes_first(draw: Draw) -> None:
 def test_nothing_is_stopped(draw: Draw) -> None:
     locked = (QUEUE, cause("group_locked", BLOCKED, 1))
     assert verdict(draw, locked) == "Nothing is stopped. 4 messages wait, the oldest 5 h 0 min."
-    assert verdict(draw, seconds=None) == "Nothing is stopped. Nothing waits."
+    assert verdict(draw, where="false") == "Nothing is stopped. Nothing waits."
