@@ -9,7 +9,7 @@ from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.terminal import escape_line
 from pipelines.report.conformance import read_conformance_tables
-from pipelines.report.content import read_tables, read_verdict
+from pipelines.report.content import read_findings, read_tables
 from pipelines.report.page import render_page
 from pipelines.report.replay import read_replay_tables
 from pipelines.report.whatif import read_whatif_tables
@@ -50,8 +50,7 @@ def main(argv: Sequence[str]) -> int:
     require_not_read(out, settings, (options.whatif, options.conformance, options.replay))
     warehouse = warehouse_of(settings, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    shown = read_tables(warehouse, as_of)
-    shown["verdict"] = read_verdict(warehouse, settings, as_of)
+    shown = read_tables(warehouse, as_of) | read_findings(warehouse, settings, as_of)
     if options.whatif is not None:
         found = read_answers(warehouse, options.whatif, WHATIF_TABLES, option="--whatif")
         shown |= read_whatif_tables(found, as_of)

@@ -152,11 +152,10 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     }
 
 
-def read_verdict(warehouse: Warehouse, settings: Settings, as_of: datetime) -> PageTable:
-    """The verdict in the first row, then the first findings, with the section that shows their rows."""
+def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, PageTable]:
+    """Read the verdict, and the first findings with the section that shows their rows."""
     verdict, findings = first_findings(warehouse, settings, as_of)
-    rows = [{"place": "", "sentence": verdict, "action": "", "section": ""}]
-    rows += [
+    rows = [
         {
             "place": format_place(finding),
             "sentence": finding["sentence"],
@@ -165,7 +164,10 @@ def read_verdict(warehouse: Warehouse, settings: Settings, as_of: datetime) -> P
         }
         for finding in findings
     ]
-    return _small_table(("place", "sentence", "action", "section"), rows)
+    return {
+        "verdict": _small_table(("sentence",), [{"sentence": verdict}]),
+        "findings": _small_table(("place", "sentence", "action", "section"), rows),
+    }
 
 
 def _small_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> PageTable:

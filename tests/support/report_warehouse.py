@@ -7,7 +7,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.load import Settings, load_settings
-from pipelines.report.content import read_tables, read_verdict
+from pipelines.report.content import read_findings, read_tables
 from pipelines.report.counts import SUMS
 from pipelines.report.page import render_page
 from pipelines.storage.published import published_as_of
@@ -147,5 +147,5 @@ def page_of(spark: SparkSession, settings: Settings, as_of: datetime | None) -> 
     """The page, as the job makes it."""
     warehouse = Warehouse(spark, settings.warehouse)
     moment = published_as_of(warehouse, settings, as_of)
-    shown = read_tables(warehouse, moment)
-    return render_page(moment, {**shown, "verdict": read_verdict(warehouse, settings, moment)})
+    shown = read_tables(warehouse, moment) | read_findings(warehouse, settings, moment)
+    return render_page(moment, shown)
