@@ -102,7 +102,14 @@ class BrokerDisabled(Cause):
         return ("waiting",)
 
 
-class MonitorDropped(Cause):
+class OfReaders(Cause):
+    """A cause whose first row of details names the queue that is not served."""
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("activation", "--queue", format_queue_of(at.first))
+
+
+class MonitorDropped(OfReaders):
     """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader."""
 
     code = "monitor_dropped"
@@ -117,10 +124,8 @@ class MonitorDropped(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return _activate(at)
-
-    def command(self, at: Occurrence) -> tuple[str, ...]:
-        return ("activation", "--queue", format_queue_of(at.first))
+        alter = f"{_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+        return f"turn its activation on again, and look whether a monitor appears: {alter}"
 
 
 class MonitorMissing(MonitorDropped):
@@ -179,13 +184,13 @@ class QueueOff(Cause):
         poison = at.first["poison_message_id"]
         mend = f"first mend the reader of message {poison}, or take that message out, else it turns the queue"
         first_do = f"{mend} off again; then " if poison else ""
-        return f"{first_do}USE {quote_name(at.first['database'])}; {_turn_on(at)}"
+        return f"{first_do}{_alter_queue(at)} WITH STATUS = ON"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         return ("waiting",)
 
 
-class NotReceived(Cause):
+class NotReceived(OfReaders):
     """Nothing was received from the queue since the message arrived.
 
     It is known where the log has receives of the instance, or a snapshot shows the monitor as NOTIFIED.
@@ -214,9 +219,6 @@ class NotReceived(Cause):
     def action(self, at: Occurrence) -> str:
         return "see why no reader runs: activation of the queue, its procedure, the application's log"
 
-    def command(self, at: Occurrence) -> tuple[str, ...]:
-        return ("activation", "--queue", format_queue_of(at.first))
-
 
 class RolledBack(Cause):
     """A message of a queue was received and rolled back. Mend the reader."""
@@ -238,7 +240,7 @@ class RolledBack(Cause):
         return "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off"
 
 
-class TooManyTasks(Cause):
+class TooManyTasks(OfReaders):
     """A snapshot shows more activated tasks of the queue than MAX_QUEUE_READERS.
 
     A monitor in state DROPPED may still have tasks.
@@ -268,24 +270,13 @@ class TooManyTasks(Cause):
     def action(self, at: Occurrence) -> str:
         return "look at what these tasks do (sys.dm_broker_activated_tasks); they end with their procedure"
 
-    def command(self, at: Occurrence) -> tuple[str, ...]:
-        return ("activation", "--queue", format_queue_of(at.first))
-
-
-def _turn_on(at: Occurrence) -> str:
-    return f"{_alter_queue(at)} WITH STATUS = ON"
-
-
-def _activate(at: Occurrence) -> str:
-    alter = f"USE {quote_name(at.first['database'])}; {_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
-    return f"turn its activation on again, and look whether a monitor appears: {alter}"
-
 
 def _alter_queue(at: Occurrence) -> str:
-    """ALTER QUEUE, with the schema if a snapshot shows it."""
+    """USE and ALTER QUEUE, with the schema if a snapshot shows it."""
     instance, database, queue = (at.first[name] for name in QUEUE)
     schema = at.teller.schema_of_queue(instance, database, queue)
-    if schema is None:
-        return f"ALTER QUEUE {quote_name(queue)}"
-    # Where several schemas have a queue of that name, it has its schema in its name.
-    return f"ALTER QUEUE {quote_name(schema)}.{quote_name(queue.removeprefix(f'{schema}.'))}"
+    name = quote_name(queue)
+    if schema is not None:
+        # Where several schemas have a queue of that name, it has its schema in its name.
+        name = f"{quote_name(schema)}.{quote_name(queue.removeprefix(f'{schema}.'))}"
+    return f"USE {quote_name(database)}; ALTER QUEUE {name}"
