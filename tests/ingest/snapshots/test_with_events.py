@@ -225,7 +225,7 @@ def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
         "second": lambda server: server.snapshot(second, at(60), ALL),
     }
     found = []
-    # One by one, and the other way round: so any two come in both orders.
+    # One by one, forwards and backwards: any two come in both orders.
     for order in (list(steps), list(reversed(steps))):
         server = Server(tmp_path / str(len(found)))
         for name in order:
