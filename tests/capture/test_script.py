@@ -75,10 +75,10 @@ def test_it_reads_every_declared_view_in_this_order() -> None:
 
 @pytest.mark.parametrize("view", views())
 def test_the_columns_are_the_declared_ones_and_called_as_in_the_view(view: str) -> None:
-    """But for the size of the body and the schema, whose values are computed."""
+    """But for the size of the body, the schema and updateability, whose values are computed."""
     found = columns_of(view)
     assert [*found] == [column.name for column in VIEWS[view].columns if column.is_selected]
-    computed = {"size_bytes": "message_body", "schema_name": "schema_id"}
+    computed = {"size_bytes": "message_body", "schema_name": "schema_id", "updateability": "name"}
     for name, value in found.items():
         assert {each.name for each in value.find_all(exp.Column)} == {computed.get(name, name)}
 

@@ -89,6 +89,18 @@ class ServerSnapshot:
         """Whether Service Broker is on in the database; None if no view says it."""
         return next((row.get("is_broker_enabled") for row in self._own_row()), None)
 
+    @property
+    def service_broker_guid(self) -> str | None:
+        """The id of the database's broker, in upper case; None if no view says it."""
+        found = next((row.get("service_broker_guid") for row in self._own_row()), None)
+        return None if found is None else found.strip("{} ").upper()
+
+    @property
+    def is_read_only(self) -> bool | None:
+        """Whether nobody can write to the database; None if no view says it."""
+        said = next((row.get("updateability") for row in self._own_row()), None)
+        return None if said is None else said.upper() == "READ_ONLY"
+
     def path_of(self, view: str) -> str:
         """The file that has a view."""
         return self.files[view].path if view in self.files else self.declared.path

@@ -48,6 +48,8 @@ DATABASE_ID = _optional("database_id", INT, is_selected=False)
 """Of views of the whole server: which database a row is of."""
 SIZE = _optional("size_bytes", INT, sql="CONVERT(bigint, DATALENGTH(v.message_body))")
 """A message body is measured, and never read."""
+UPDATEABILITY = "CONVERT(nvarchar(60), DATABASEPROPERTYEX(v.name, N'Updateability'))"
+"""READ_WRITE or READ_ONLY: a secondary replica is READ_ONLY, although sys.databases may not say so."""
 CONTRACT_NAME = _by_name("service_contract_name", "contract_name", "contract")
 
 _DECLARED = (
@@ -149,7 +151,9 @@ _DECLARED = (
         ViewColumn("name", NAME),
         ViewColumn("is_honor_broker_priority_on", BIT, also=("is_broker_priority_honored",)),
         _optional("is_broker_enabled", BIT),
-        DATABASE_ID,
+        _optional("service_broker_guid", GUID),
+        _optional("database_id", INT),
+        _optional("updateability", text(60), sql=UPDATEABILITY),
         is_catalog=True,
     ),
     _view(

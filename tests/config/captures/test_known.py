@@ -1,12 +1,12 @@
 """Catalogs of captures that a warehouse has taken."""
 
 from pipelines.config.captures.known import KnownCapture, KnownDatabase, snapshots_of_known
-from tests.support.factories import NOON
+from tests.support.factories import NOON, Row
 
 
-def test_a_column_that_an_older_version_did_not_read_is_null() -> None:
-    queue = {"object_id": 1, "name": "Q", "is_receive_enabled": True, "is_enqueue_enabled": True}
-    known = KnownCapture(
+def _known(**small: list[Row]) -> KnownCapture:
+    """A capture of database B with these rows."""
+    return KnownCapture(
         id="C1",
         path="captures/c1.jsonl",
         length=1,
@@ -17,11 +17,27 @@ def test_a_column_that_an_older_version_did_not_read_is_null() -> None:
         taken_at=NOON,
         first_seen=NOON,
         databases=(KnownDatabase("B", "hash", ()),),
-        catalogs={"hash": {"service_queues": [queue]}},
+        catalogs={"hash": small},
     )
-    [snapshot] = snapshots_of_known([known])
+
+
+def test_a_column_that_an_older_version_did_not_read_is_null() -> None:
+    queue = {"object_id": 1, "name": "Q", "is_receive_enabled": True, "is_enqueue_enabled": True}
+    [snapshot] = snapshots_of_known([_known(service_queues=[queue])])
     [row] = snapshot.small["service_queues"]
     assert row.items() >= {**queue, "max_readers": None, "activation_procedure": None}.items()
     database = snapshot.database()
     assert database is not None
     assert [(each.name, each.activation) for each in database.queues] == [("Q", None)]
+
+
+def test_the_broker_of_a_database_and_whether_nobody_can_write() -> None:
+    older = {"name": "B", "is_honor_broker_priority_on": True}
+    newer = {**older, "service_broker_guid": "{ab12c0de-0000-4000-8000-00000000000b}"}
+    for row, guid, is_read_only in [
+        (older, None, None),
+        ({**newer, "updateability": "READ_WRITE"}, "AB12C0DE-0000-4000-8000-00000000000B", False),
+        ({**newer, "updateability": "READ_ONLY"}, "AB12C0DE-0000-4000-8000-00000000000B", True),
+    ]:
+        [snapshot] = snapshots_of_known([_known(databases=[row])])
+        assert (snapshot.service_broker_guid, snapshot.is_read_only) == (guid, is_read_only)
