@@ -162,7 +162,19 @@ def _catalog(database: str, services: dict[str, str], rules: list[Row], activati
             for name, id in queues.items()
         ],
         "conversation_priorities": rules,
-        "databases": [{"name": database, "is_honor_broker_priority_on": True, "is_broker_enabled": True}],
+        "databases": [_settings(database, 5 if database == "Claims" else 6)],
+    }
+
+
+def _settings(database: str, number: int) -> Row:
+    """The row of `databases`."""
+    return {
+        "name": database,
+        "is_honor_broker_priority_on": True,
+        "is_broker_enabled": True,
+        "service_broker_guid": Dialog(f"broker of {database}", "", MONDAY, 5).id("broker"),
+        "database_id": number,
+        "updateability": "READ_WRITE",
     }
 
 
@@ -264,7 +276,7 @@ def _documentation() -> list[str]:
             "service_contracts": [{"service_contract_id": 10, "name": "SimpleContract"}],
             "service_queues": [{**queue, "name": f"{side}Queue", **idle}],
             "conversation_priorities": [],
-            "databases": [{"name": f"{side}DB", "is_honor_broker_priority_on": True}],
+            "databases": [_settings(f"{side}DB", 5 if side == "Initiator" else 6)],
         }
 
     def ready(kinds: str, number: int, order: int, sequence: int, level: int, came: datetime) -> Row:

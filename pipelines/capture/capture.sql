@@ -29,7 +29,9 @@ END;
 SET XACT_ABORT ON;                  -- a parameter that is wrong ends the script
 
 -- ---------------------------------------------------------------------------------------------------------------
--- Parameters. As they are: all user databases with Service Broker enabled, and all their queues but the system's.
+-- Parameters. As they are: all user databases with user services, whether Service Broker is on there or not, but
+-- those that nobody can write to; and all their queues but the system's.
+-- A database that is named is read in any case.
 -- ---------------------------------------------------------------------------------------------------------------
 DECLARE @only_databases TABLE (name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL);
 -- INSERT INTO @only_databases (name) VALUES (N'Claims'), (N'Billing');
@@ -68,7 +70,9 @@ CREATE TABLE #capture_databases (
     n int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
     name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
     reason nvarchar(400) COLLATE Latin1_General_BIN2 NULL,      -- why it is not read
-    view_definition bit NULL                        -- whether the login sees the whole catalog
+    view_definition bit NULL,                       -- whether the login sees the whole catalog
+    is_named bit NOT NULL,                          -- whether it is a parameter
+    services int NULL                               -- user services that the login sees
 );
 CREATE TABLE #capture_queues (
     database_name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
@@ -115,17 +119,18 @@ DECLARE @add nvarchar(max) = N'INSERT INTO #capture_lines (line) SELECT ' + @asc
 DECLARE @text nvarchar(max), @statement nvarchar(max), @run nvarchar(300);
 DECLARE @name nvarchar(128), @view varchar(60), @schema nvarchar(128), @queue nvarchar(128);
 DECLARE @top nvarchar(20), @keys nvarchar(100), @select_list nvarchar(max), @from_clause nvarchar(max);
-DECLARE @n int, @allowed int, @count bigint, @total bigint = 0;
+DECLARE @place nvarchar(600), @more nvarchar(max), @other_statuses nvarchar(max), @system_rows bigint;
+DECLARE @n int, @allowed int, @services int, @count bigint, @total bigint = 0;
 DECLARE @complete bit, @error nvarchar(400), @read_at varchar(28);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- The header line.
 -- ---------------------------------------------------------------------------------------------------------------
 SET @text = (
-    SELECT 1 AS [capture], @id AS [id],
+    SELECT 2 AS [capture], @id AS [id],
            CONVERT(nvarchar(128), SERVERPROPERTY(N'ServerName')) AS [server],
            CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion')) AS [product_version],
-           @taken_at AS [taken_at],
+           @taken_at AS [taken_at], DATEPART(TZOFFSET, SYSDATETIMEOFFSET()) AS [utc_offset_minutes],
            CONVERT(bit, CASE WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1
                                OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1
                              THEN 1 ELSE 0 END) AS [server_state]
@@ -134,20 +139,20 @@ SET @text = (
 EXEC sys.sp_executesql @add, N'@text nvarchar(max)', @text = @text;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- One line per database: whether it is read, or why not.
+-- One line per database: whether it is read, or why not. A database that certainly has no user service is left out.
 -- ---------------------------------------------------------------------------------------------------------------
-INSERT INTO #capture_databases (name, reason)
-SELECT d.name,
+INSERT INTO #capture_databases (name, is_named, reason)
+SELECT d.name, CASE WHEN EXISTS (SELECT 1 FROM @only_databases) THEN 1 ELSE 0 END,
        CASE WHEN d.source_database_id IS NOT NULL THEN N'a database snapshot'
             WHEN d.state <> 0 THEN d.state_desc
             WHEN COALESCE(HAS_DBACCESS(d.name), 0) = 0 THEN N'no access' END
 FROM sys.databases AS d
 WHERE EXISTS (SELECT 1 FROM @only_databases AS o WHERE DB_ID(o.name) = d.database_id)
    OR (NOT EXISTS (SELECT 1 FROM @only_databases)
-       AND d.database_id > 4 AND d.is_broker_enabled = 1 AND d.source_database_id IS NULL)
+       AND d.database_id > 4 AND d.source_database_id IS NULL)
 ORDER BY d.name;
-INSERT INTO #capture_databases (name, reason)
-SELECT DISTINCT o.name, N'not found'
+INSERT INTO #capture_databases (name, is_named, reason)
+SELECT DISTINCT o.name, 1, N'not found'
 FROM @only_databases AS o
 WHERE NOT EXISTS (SELECT 1 FROM #capture_databases AS d WHERE DB_ID(d.name) = DB_ID(o.name));
 
@@ -160,15 +165,19 @@ BEGIN
     FROM #capture_databases AS d WHERE d.n > @n AND d.reason IS NULL ORDER BY d.n;
     IF @@ROWCOUNT = 0 BREAK;
     SET @run = QUOTENAME(@name) + N'.sys.sp_executesql';
-    SET @allowed = NULL;
+    SELECT @allowed = NULL, @services = NULL;
     BEGIN TRY
         EXEC @run N'SET @allowed = HAS_PERMS_BY_NAME(NULL, N''DATABASE'', N''VIEW DEFINITION'');
+SET @services = (SELECT COUNT(*) FROM sys.services AS s
+                 JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+                 WHERE q.is_ms_shipped = 0);
 INSERT INTO #capture_queues (database_name, queue_schema, queue)
 SELECT @name, s.name, q.name
 FROM sys.service_queues AS q JOIN sys.schemas AS s ON s.schema_id = q.schema_id
 WHERE q.is_ms_shipped = 0;',
-             N'@name nvarchar(128), @allowed int OUTPUT', @name = @name, @allowed = @allowed OUTPUT;
-        UPDATE #capture_databases SET view_definition = COALESCE(@allowed, 0) WHERE n = @n;
+             N'@name nvarchar(128), @allowed int OUTPUT, @services int OUTPUT',
+             @name = @name, @allowed = @allowed OUTPUT, @services = @services OUTPUT;
+        UPDATE #capture_databases SET view_definition = COALESCE(@allowed, 0), services = @services WHERE n = @n;
     END TRY
     BEGIN CATCH
         UPDATE #capture_databases
@@ -176,6 +185,13 @@ WHERE q.is_ms_shipped = 0;',
         WHERE n = @n;
     END CATCH;
 END;
+DELETE FROM #capture_databases WHERE is_named = 0 AND reason IS NULL AND services = 0 AND view_definition = 1;
+UPDATE #capture_databases
+SET reason = CASE WHEN services = 0 THEN N'the login sees no service there; it lacks VIEW DEFINITION'
+                  ELSE N'READ_ONLY' END,
+    view_definition = NULL
+WHERE is_named = 0 AND reason IS NULL
+  AND (services = 0 OR CONVERT(nvarchar(60), DATABASEPROPERTYEX(name, N'Updateability')) = N'READ_ONLY');
 
 SET @n = 0;
 WHILE 1 = 1
@@ -251,7 +267,8 @@ WHERE d.reason IS NULL AND (v.view_name <> 'queue' OR q.queue IS NOT NULL)
 ORDER BY v.phase, d.n, v.view_name, q.queue_schema, q.queue;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- The rows of each view, and one line behind them: how many, and whether these are all.
+-- The rows of each view, and one line behind them: how many, and whether these are all. Of a queue it counts the
+-- rows that are not ready, too, which reads the queue whole; of the endpoints, those of the system.
 -- Names are parameters of the statement, or quoted in it. It runs in the database of the view.
 -- ---------------------------------------------------------------------------------------------------------------
 SET @n = 0;
@@ -262,9 +279,21 @@ BEGIN
            @select_list = w.select_list, @from_clause = w.from_clause, @complete = w.is_whole
     FROM #capture_work AS w WHERE w.n > @n ORDER BY w.n;
     IF @@ROWCOUNT = 0 BREAK;
-    SELECT @top = N'', @keys = N'', @count = 0, @error = NULL;
-    IF @view = 'queue' SELECT @top = N'TOP (@most) ', @keys = N'@schema AS [schema], @queue AS [queue], ';
-    SET @statement = N'INSERT INTO #capture_lines (line) SELECT ' + @top + @ascii
+    SELECT @top = N'', @keys = N'', @more = N'', @count = 0, @error = NULL, @other_statuses = NULL,
+           @system_rows = NULL;
+    IF @view = 'queue'
+    BEGIN
+        SELECT @top = N'TOP (@most) ', @keys = N'@schema AS [schema], @queue AS [queue], ',
+               @place = QUOTENAME(@schema) + N'.' + QUOTENAME(@queue);
+        SET @more = N'SET @other_statuses = (SELECT CONVERT(int, v.status) AS [status], COUNT_BIG(*) AS [rows]
+                      FROM ' + @place + N' AS v WITH (NOLOCK)
+                      WHERE v.status <> 1 GROUP BY v.status ORDER BY v.status FOR JSON PATH); ';
+    END;
+    IF @view = 'conversation_endpoints'
+        SET @more = N'SET @system_rows = (SELECT COUNT_BIG(*) FROM sys.conversation_endpoints AS v
+                                          WHERE v.is_system = 1); ';
+    -- What it counts comes first, so that no row is there if that fails.
+    SET @statement = @more + N'INSERT INTO #capture_lines (line) SELECT ' + @top + @ascii
         + N' FROM (SELECT (SELECT @name AS [database], @view AS [view], ' + @keys + @select_list
         + N' FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES) AS line FROM ' + @from_clause
         + N') AS x; SET @count = ROWCOUNT_BIG();';
@@ -273,21 +302,29 @@ BEGIN
     BEGIN TRY
         EXEC @run @statement,
              N'@name nvarchar(128), @view varchar(60), @schema nvarchar(128), @queue nvarchar(128),
-               @most bigint, @count bigint OUTPUT',
+               @most bigint, @count bigint OUTPUT, @other_statuses nvarchar(max) OUTPUT, @system_rows bigint OUTPUT',
              @name = @name, @view = @view, @schema = @schema, @queue = @queue,
-             @most = @most_rows, @count = @count OUTPUT;
+             @most = @most_rows, @count = @count OUTPUT, @other_statuses = @other_statuses OUTPUT,
+             @system_rows = @system_rows OUTPUT;
+        IF @view = 'queue' SET @other_statuses = COALESCE(@other_statuses, N'[]');
         IF @view = 'queue' AND @count >= @most_rows
             SELECT @complete = 0, @error = N'cut at ' + CONVERT(nvarchar(20), @most_rows) + N' rows';
     END TRY
     BEGIN CATCH
         -- Its rows are gone with its INSERT.
-        SELECT @count = 0, @complete = 0,
+        SELECT @count = 0, @complete = 0, @other_statuses = NULL, @system_rows = NULL,
                @error = LEFT(CONVERT(nvarchar(11), ERROR_NUMBER()) + N' ' + ERROR_MESSAGE(), 400);
     END CATCH;
     SET @total = @total + @count;
     IF @view = 'queue'
         SET @text = (SELECT @name AS [database], @view AS [view], @schema AS [schema], @queue AS [queue],
-                            @count AS [count], @complete AS [complete], @error AS [error], @read_at AS [read_at]
+                            @count AS [count], @complete AS [complete], @error AS [error], @read_at AS [read_at],
+                            JSON_QUERY(@other_statuses) AS [other_statuses]
+                     FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES);
+    ELSE IF @view = 'conversation_endpoints'
+        SET @text = (SELECT @name AS [database], @view AS [view], @count AS [count],
+                            @complete AS [complete], @error AS [error], @read_at AS [read_at],
+                            @system_rows AS [system_rows]
                      FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES);
     ELSE
         SET @text = (SELECT @name AS [database], @view AS [view], @count AS [count],

@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"""(?:(?![$"?{}\\])[ -~])+""")
 
 
 def capture_script(databases: Iterable[str] = ()) -> str:
-    """Return the script for these databases, or for all that have Service Broker enabled.
+    """Return the script for these databases, or for all that have user services.
 
     Args:
         databases: their names, as the server has them.

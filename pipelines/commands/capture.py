@@ -49,7 +49,7 @@ def _parser() -> Parser:
         metavar="NAME",
         action="append",
         default=[],
-        help="database, repeatable (default all user databases with Service Broker enabled)",
+        help="database, repeatable (default all user databases with user services)",
     )
     parser.add_argument(
         "--out", type=Path, default=FOLDER, metavar="DIR", help=f"folder of the file (default {FOLDER})"

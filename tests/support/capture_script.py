@@ -28,7 +28,9 @@ def statement_of(view: str, queue: str = "[dbo].[TargetQueue]") -> str:
     """The statement that reads a view, put together as the script does."""
     _, select_list, from_clause = views()[view]
     is_queue = view == "queue"
+    counted = {"queue": "other_statuses", "conversation_endpoints": "system_rows"}.get(view)
     variables = {
+        "@more": _value(f"SET @more = N'SET @{counted}", {"@place": queue}) if counted else "",
         "@ascii": _value("DECLARE @ascii nvarchar(max) = "),
         "@top": "TOP (@most) " if is_queue else "",
         "@keys": "@schema AS [schema], @queue AS [queue], " if is_queue else "",
@@ -51,9 +53,9 @@ def database_statement() -> str:
 
 
 def _value(assignment: str, variables: dict[str, str] | None = None) -> str:
-    """The value of an expression of literals and variables, joined by +."""
+    """The value of an expression of literals and variables, joined by +, behind an assignment's sign."""
     assert CODE.count(assignment) == 1, assignment
-    position, text = CODE.index(assignment) + len(assignment), ""
+    position, text = CODE.index("= ", CODE.index(assignment)) + len("= "), ""
     while part := _PART.match(CODE, position):
         text += part[1].replace("''", "'") if part[2] is None else (variables or {})[part[2]]
         position = part.end()

@@ -1,6 +1,7 @@
 """Captures as the capture script writes them: one JSON object a line, in the script's order and spelling."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -57,6 +58,15 @@ FIRST, SECOND = "transmission_queue", "conversation_endpoints"
 """The script reads the first view of all databases, then the queues, then the second view, and last the
 others, by name within each database."""
 NAMES = SELECTED.keys() - {FIRST, SECOND, "queue"}
+OTHER_STATUSES = (0, 2, 3)
+"""Of rows of a queue that are not ready: received and kept, waiting for an earlier number, sent and kept."""
+NEWER: dict[str, tuple[str, ...]] = {
+    "transmission_queue": ("from_service_name", "to_service_name", "service_contract_name", "priority"),
+    "conversation_endpoints": ("send_sequence", "receive_sequence"),
+    "databases": ("service_broker_guid", "database_id", "updateability"),
+}
+NEWER_ABOUT = ("other_statuses", "system_rows")
+"""What version 1 of the script does not say, of rows and of views."""
 DMVS = ("dm_broker_activated_tasks", "dm_broker_queue_monitors", "locked_groups")
 
 
@@ -88,6 +98,7 @@ def capture_lines(
     product_version: str = "16.0.4135.4",
     server_state: bool = True,
     most_rows: int | None = None,
+    version: int = 2,
 ) -> list[str]:
     """The lines of a capture.
 
@@ -99,13 +110,15 @@ def capture_lines(
         product_version: the server's.
         server_state: whether the login sees the views of the whole server.
         most_rows: the most rows of a queue; None for all.
+        version: of the script; 1 says less.
     """
     found = {
         name: each if isinstance(each, Captured) else Captured(dict(each)) for name, each in databases.items()
     }
     read_at = taken_at
-    header = {"capture": 1, "id": id, "server": server, "product_version": product_version}
-    lines = [to_line({**header, "taken_at": spell_time(taken_at), "server_state": server_state})]
+    header = {"capture": version, "id": id, "server": server, "product_version": product_version}
+    header |= {"taken_at": spell_time(taken_at)} | ({"utc_offset_minutes": 0} if version > 1 else {})
+    lines = [to_line({**header, "server_state": server_state})]
     for name, each in found.items():
         what = {"read": each.reason is None, "reason": each.reason}
         sees = each.view_definition if each.reason is None else None
@@ -116,6 +129,9 @@ def capture_lines(
         rows, about = _read_view(found[name], view, server_state, most_rows)
         head = {"database": name, **_names_of(view)}
         total += len(rows)
+        if version == 1:
+            rows = [_without_newer(view, row) for row in rows]
+            about = {key: value for key, value in about.items() if key not in NEWER_ABOUT}
         lines += [to_line({**head, "row": row}) for row in rows]
         lines.append(to_line({**head, **about, "read_at": spell_time(read_at)}))
     end = {"end": True, "id": id, "rows": total, "finished_at": spell_time(read_at + READ_TIME)}
@@ -144,17 +160,35 @@ def _read_view(
     if error is None and view in DMVS and not server_state:
         error = "300 VIEW SERVER STATE permission was denied on object 'server', database 'master'."
     if error is not None:
-        return [], {"count": 0, "complete": False, "error": error}
+        return [], {"count": 0, "complete": False, "error": error} | _counts(view, None)
     given = database.views.get(view, [])
     if view == "locked_groups" and database.locked_groups is not None:
         given = [dict(zip(("granted", "waiting"), database.locked_groups, strict=True))]
     schemas = {queue: schema for schema, queue in map(_parts, filter(is_queue, database.views))}
+    counts = _counts(view, given)
+    if is_queue(view):
+        given = [row for row in given if row.get("status") not in OTHER_STATUSES]
     rows = [spell_row(view, _with_defaults(view, row, schemas)) for row in given]
     if is_queue(view) and most_rows is not None and len(rows) >= most_rows:
         rows = rows[:most_rows]
-        return rows, {"count": len(rows), "complete": False, "error": f"cut at {most_rows} rows"}
+        return rows, {"count": len(rows), "complete": False, "error": f"cut at {most_rows} rows"} | counts
     complete = is_queue(view) or database.view_definition
-    return rows, {"count": len(rows), "complete": complete, "error": None}
+    return rows, {"count": len(rows), "complete": complete, "error": None} | counts
+
+
+def _counts(view: ViewName, given: list[Row] | None) -> Row:
+    """What the line about a view says of rows that the script does not show; null if it could not read it."""
+    if is_queue(view):
+        found = Counter(row.get("status") for row in given or () if row.get("status") in OTHER_STATUSES)
+        others = [{"status": status, "rows": rows} for status, rows in sorted(found.items())]
+        return {"other_statuses": None if given is None else others}
+    return {"system_rows": None if given is None else 0} if view == SECOND else {}
+
+
+def _without_newer(view: ViewName, row: Row) -> Row:
+    """A row as version 1 of the script selects it."""
+    newer = NEWER.get(str(view), ())
+    return {name: value for name, value in row.items() if name not in newer}
 
 
 def _with_defaults(view: ViewName, row: Row, schemas: Mapping[str, str]) -> Row:

@@ -34,12 +34,22 @@ from pipelines.config.captures.faults import (
 )
 from pipelines.config.captures.grouping import Places, find_rows, require_text, rows_by_view, text_of
 from pipelines.config.captures.lines import Lines, is_mere_form, read_lines
-from pipelines.config.captures.objects import instant_of, key_of, parse, row_of, text_value
+from pipelines.config.captures.objects import (
+    instant_of,
+    key_of,
+    optional_bit,
+    optional_text,
+    optional_value,
+    other_statuses,
+    parse,
+    row_of,
+    text_value,
+)
 from pipelines.config.captures.rows import OtherSpellingError, ViewKey, ViewWriter, parse_rows, text_rows
 from pipelines.config.snapshots.view_file import file_system
 
-VERSION = 1
-"""Of the form of captures that this reads."""
+VERSIONS = (1, 2)
+"""Of the form of captures, that this reads."""
 KINDS = ("row", "capture", "read", "count", "end")
 """Keys that tell the kinds of lines."""
 
@@ -166,9 +176,9 @@ class _Reading:
         elif kind == "read":
             name = text_value(line, "database", number)
             database = self._database(name)
-            database.is_read = bool(line["read"])
-            database.reason = line.get("reason")
-            database.view_definition = line.get("view_definition")
+            database.is_read = optional_bit(line, "read", number) is not False
+            database.reason = optional_text(line, "reason", number)
+            database.view_definition = optional_bit(line, "view_definition", number)
         elif kind == "count":
             self._take_view(line, number)
         elif kind == "end":
@@ -176,15 +186,19 @@ class _Reading:
 
     def _take_header(self, line: Row, number: int) -> None:
         capture = self._capture
-        if line["capture"] != VERSION or isinstance(line["capture"], bool):
+        if line["capture"] not in VERSIONS or isinstance(line["capture"], bool | float):
             raise CaptureFault(
                 number,
-                f"the capture is of version {json.dumps(line['capture'])}, and this reads version {VERSION}; "
-                "take it with the script that capture --print-sql prints",
+                f"the capture is of version {json.dumps(line['capture'])}, and this reads versions "
+                f"{' and '.join(map(str, VERSIONS))}; take it with the script that capture --print-sql "
+                "prints",
             )
         capture.id = text_value(line, "id", number).strip("{} ").upper()
         capture.server = text_value(line, "server", number)
-        capture.product_version = line.get("product_version")
+        capture.product_version = optional_text(line, "product_version", number)
+        capture.utc_offset_minutes = optional_value(
+            line, "utc_offset_minutes", int, number, "a whole number or null"
+        )
         try:
             capture.taken_at = instant_of(line.get("taken_at"))
         except ValueError:
@@ -196,10 +210,14 @@ class _Reading:
         view = self._view(key_of(line, number))
         if view.count is not None:
             raise CaptureFault(number, f"a second line about {view.key}; take the capture again")
-        if not isinstance(line["count"], int) or isinstance(line["count"], bool):
-            raise wrong_key(number, "count", line["count"], "a whole number")
-        view.count, view.line = line["count"], number
-        view.complete, view.error = line.get("complete") is True, line.get("error")
+        view.count = optional_value(line, "count", int, number, "a whole number")
+        if view.count is None:
+            raise wrong_key(number, "count", None, "a whole number")
+        view.line = number
+        view.complete = line.get("complete") is True
+        view.error = optional_text(line, "error", number)
+        view.system_rows = optional_value(line, "system_rows", int, number, "a whole number or null")
+        view.other_statuses = other_statuses(line, number)
 
     def _take_rows(self, lines: Lines, rows: Places, before: int | None) -> None:
         """Take the lines of rows, up to a line with a fault."""

@@ -25,6 +25,8 @@ class CapturedView:
         line: of that line, else of its first row.
         complete: whether it shows all that there is.
         error: the server's error, or why rows are missing.
+        other_statuses: of a queue, how many rows have each status but 1; None if the capture does not say.
+        system_rows: of the endpoints, how many are the system's and not shown; None if it does not say.
         small: its rows with their lines, if no engine reads them.
         written: the files of its rows, if an engine does.
     """
@@ -35,6 +37,8 @@ class CapturedView:
     line: int = 0
     complete: bool = False
     error: str | None = None
+    other_statuses: dict[int, int] | None = None
+    system_rows: int | None = None
     small: list[tuple[int, Row]] = field(default_factory=list)
     written: ViewWriter | None = None
 
@@ -65,6 +69,7 @@ class Capture:
         server: the server's own name.
         product_version: the server's version.
         taken_at: the moment that it shows, UTC.
+        utc_offset_minutes: of the server's clock; None if it does not say.
         databases: by name.
         sha256: of the lines from the first to the last.
     """
@@ -74,6 +79,7 @@ class Capture:
     server: str = ""
     product_version: str | None = None
     taken_at: datetime = datetime.min
+    utc_offset_minutes: int | None = None
     databases: dict[str, CapturedDatabase] = field(default_factory=dict)
     sha256: str = ""
 

@@ -2,17 +2,20 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pipelines.config.captures.captured import Row
 from pipelines.config.captures.faults import no_json, no_text, wrong_key
 from pipelines.config.captures.lines import Lines
 from pipelines.config.captures.rows import ViewKey
 from pipelines.config.instants import parse_instant
+from pipelines.config.snapshots.values import value_of
 
 SURROGATE = re.compile(rb"(?i)\\ud[89a-f]")
+Value = TypeVar("Value")
 FINER = re.compile(r"(\.\d{6})\d+")
 
 
@@ -75,6 +78,59 @@ def text_value(line: Row, key: str, number: int) -> str:
     if not isinstance(value, str) or not value:
         raise wrong_key(number, key, value, "a text")
     return value
+
+
+def optional_value(line: Row, key: str, type: type[Value], number: int, must: str) -> Value | None:
+    """The value that a line has under a key; None without one.
+
+    Raises:
+        CaptureFault: it has another type.
+    """
+    value = line.get(key)
+    is_other = not isinstance(value, type) or (isinstance(value, bool) and type is not bool)
+    if value is not None and is_other:
+        raise wrong_key(number, key, value, must)
+    return cast("Value | None", value)
+
+
+def optional_text(line: Row, key: str, number: int) -> str | None:
+    """The text that a line has under a key; None without one.
+
+    Raises:
+        CaptureFault: it is no text.
+    """
+    return optional_value(line, key, str, number, "a text or null")
+
+
+def optional_bit(line: Row, key: str, number: int) -> bool | None:
+    """What a line says of a key, in any spelling of a bit; None if it says nothing.
+
+    Raises:
+        CaptureFault: it is no bit.
+    """
+    value = line.get(key)
+    found = None if isinstance(value, dict | list) else value_of(value, "bit")
+    if value is not None and found is None:
+        raise wrong_key(number, key, value, "true, false or null")
+    return cast("bool | None", found)
+
+
+def other_statuses(line: Row, number: int) -> dict[int, int] | None:
+    """How many rows of a queue have each status but 1; None if the line does not say.
+
+    Raises:
+        CaptureFault: it says it in another form.
+    """
+    given = optional_value(line, "other_statuses", list, number, 'a list such as [{"status":0,"rows":3}]')
+    if given is None:
+        return None
+    counts = Counter[int]()
+    for each in given:
+        status, rows = (each.get("status"), each.get("rows")) if isinstance(each, dict) else (None, None)
+        if type(status) is not int or type(rows) is not int:
+            raise wrong_key(number, "other_statuses", given, 'a list such as [{"status":0,"rows":3}]')
+        counts[status] += rows
+    return dict(counts)
 
 
 def instant_of(value: object) -> datetime:

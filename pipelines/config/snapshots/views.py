@@ -44,6 +44,11 @@ def _by_name(name: str, *also: str, **more: Any) -> ViewColumn:
     return _optional(name, NAME, also=also, is_selected=False, in_captures=False, **more)
 
 
+def _of_endpoint(name: str, type: ServerType) -> ViewColumn:
+    """What a message that waits to be sent says of its endpoint, which may be gone."""
+    return _optional(name, type, of_endpoint=True)
+
+
 DATABASE_ID = _optional("database_id", INT, is_selected=False)
 """Of views of the whole server: which database a row is of."""
 SIZE = _optional("size_bytes", INT, sql="CONVERT(bigint, DATALENGTH(v.message_body))")
@@ -65,6 +70,8 @@ _DECLARED = (
         ViewColumn("state", CODE, instead="state_desc"),
         ViewColumn("far_service", text(256), event="remote_service"),
         ViewColumn("priority", SMALL_INT, event="logged_priority"),
+        _optional("send_sequence", INT),
+        _optional("receive_sequence", INT),
         CONTRACT_NAME,
         _by_name("service_name", "local_service_name", "local_service"),
         _by_name("state_desc"),
@@ -76,15 +83,15 @@ _DECLARED = (
         ViewColumn("enqueue_time", TIME, nullable=True),
         ViewColumn("conversation_handle", GUID),
         ViewColumn("message_sequence_number", INT, nullable=True),
-        ViewColumn("message_type_name", text(256), nullable=True, event="message_type"),
+        ViewColumn("message_type_name", NAME, nullable=True, event="message_type"),
         ViewColumn("is_conversation_error", BIT, nullable=True),
         ViewColumn("is_end_of_dialog", BIT, nullable=True),
         _optional("transmission_status", text(400), sql="LEFT(v.transmission_status, 400)"),
         SIZE,
-        _by_name("from_service_name", of_endpoint=True),
-        _by_name("to_service_name", of_endpoint=True),
-        _by_name("service_contract_name", of_endpoint=True),
-        _optional("priority", SMALL_INT, of_endpoint=True, is_selected=False),
+        _of_endpoint("from_service_name", NAME),
+        _of_endpoint("to_service_name", text(256)),
+        _of_endpoint("service_contract_name", NAME),
+        _of_endpoint("priority", SMALL_INT),
         events="message_events",
         is_large=True,
     ),

@@ -137,8 +137,12 @@ def test_nothing_is_no_capture(tmp_path: Path, content: bytes) -> None:
     ("lines", "place", "words"),
     [
         *(
-            (changed(0, capture=version), 1, [f"version {json.dumps(version)}", "this reads version 1"])
-            for version in (2, 0, "1", True, None, 1.5)
+            (
+                changed(0, capture=version),
+                1,
+                [f"version {json.dumps(version)}", "this reads versions 1 and 2"],
+            )
+            for version in (3, 0, "1", True, None, 1.5)
         ),
         *((without(0, key), 1, [key]) for key in ("taken_at", "server", "id")),
         *((changed(0, taken_at=value), 1, ["taken_at"]) for value in (None, "yesterday", 17)),
