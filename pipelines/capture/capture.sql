@@ -43,6 +43,10 @@ DECLARE @only_queues TABLE (
 );
 -- INSERT INTO @only_queues (queue_schema, queue) VALUES (N'dbo', N'ClaimIntakeQueue');
 
+-- 1: of the conversation endpoints only those whose handle stands in a queue or transmission queue. Such a capture is
+-- quick to take between two whole ones; nothing counts as ended because it is not in it.
+DECLARE @light bit = 0;
+
 -- The most rows of one queue. A queue with so many rows counts as cut: it is not complete, and its line says so.
 DECLARE @most_rows bigint = 9223372036854775807;
 
@@ -57,6 +61,7 @@ IF OBJECT_ID(N'tempdb..#capture_positions') IS NOT NULL DROP TABLE #capture_posi
 IF OBJECT_ID(N'tempdb..#capture_databases') IS NOT NULL DROP TABLE #capture_databases;
 IF OBJECT_ID(N'tempdb..#capture_queues') IS NOT NULL DROP TABLE #capture_queues;
 IF OBJECT_ID(N'tempdb..#capture_views') IS NOT NULL DROP TABLE #capture_views;
+IF OBJECT_ID(N'tempdb..#capture_handles') IS NOT NULL DROP TABLE #capture_handles;
 IF OBJECT_ID(N'tempdb..#capture_work') IS NOT NULL DROP TABLE #capture_work;
 
 CREATE TABLE #capture_lines (                       -- the result
@@ -78,6 +83,10 @@ CREATE TABLE #capture_queues (
     database_name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
     queue_schema nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
     queue nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL
+);
+CREATE TABLE #capture_handles (                     -- of a light capture: the endpoints that it reads
+    database_name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+    conversation_handle uniqueidentifier NOT NULL
 );
 CREATE TABLE #capture_views (                       -- what is read of each database
     phase int NOT NULL,
@@ -136,6 +145,7 @@ SET @text = (
                              THEN 1 ELSE 0 END) AS [server_state]
     FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES
 );
+IF @light = 1 SET @text = STUFF(@text, LEN(@text), 1, N',"light":true' + NCHAR(125));
 EXEC sys.sp_executesql @add, N'@text nvarchar(max)', @text = @text;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -219,7 +229,9 @@ INSERT INTO #capture_views (phase, view_name, select_list, from_clause) VALUES
  N' AS v WITH (NOLOCK) WHERE v.status = 1'),        -- behind the name of the queue; 1 is ready to be received
 (3, 'conversation_endpoints',
  N'[columns of conversation_endpoints]',
- N'sys.conversation_endpoints AS v WHERE v.is_system = 0'),
+ N'sys.conversation_endpoints AS v WHERE v.is_system = 0
+    AND (@light = 0 OR EXISTS (SELECT 1 FROM #capture_handles AS h
+                               WHERE h.database_name = @name AND h.conversation_handle = v.conversation_handle))'),
 (4, 'services',
  N'[columns of services]',
  N'sys.services AS v'),
@@ -292,6 +304,10 @@ BEGIN
     IF @view = 'conversation_endpoints'
         SET @more = N'SET @system_rows = (SELECT COUNT_BIG(*) FROM sys.conversation_endpoints AS v
                                           WHERE v.is_system = 1); ';
+    IF @light = 1 AND @view = 'conversation_endpoints' SET @complete = 0;
+    IF @light = 1 AND @view IN ('transmission_queue', 'queue')
+        SET @more = @more + N'INSERT INTO #capture_handles (database_name, conversation_handle)
+SELECT DISTINCT @name, v.conversation_handle FROM ' + @from_clause + N'; ';
     -- What it counts comes first, so that no row is there if that fails.
     SET @statement = @more + N'INSERT INTO #capture_lines (line) SELECT ' + @top + @ascii
         + N' FROM (SELECT (SELECT @name AS [database], @view AS [view], ' + @keys + @select_list
@@ -302,10 +318,11 @@ BEGIN
     BEGIN TRY
         EXEC @run @statement,
              N'@name nvarchar(128), @view varchar(60), @schema nvarchar(128), @queue nvarchar(128),
-               @most bigint, @count bigint OUTPUT, @other_statuses nvarchar(max) OUTPUT, @system_rows bigint OUTPUT',
+               @most bigint, @light bit, @count bigint OUTPUT, @other_statuses nvarchar(max) OUTPUT,
+               @system_rows bigint OUTPUT',
              @name = @name, @view = @view, @schema = @schema, @queue = @queue,
-             @most = @most_rows, @count = @count OUTPUT, @other_statuses = @other_statuses OUTPUT,
-             @system_rows = @system_rows OUTPUT;
+             @most = @most_rows, @light = @light, @count = @count OUTPUT,
+             @other_statuses = @other_statuses OUTPUT, @system_rows = @system_rows OUTPUT;
         IF @view = 'queue' SET @other_statuses = COALESCE(@other_statuses, N'[]');
         IF @view = 'queue' AND @count >= @most_rows
             SELECT @complete = 0, @error = N'cut at ' + CONVERT(nvarchar(20), @most_rows) + N' rows';
@@ -349,5 +366,6 @@ DROP TABLE #capture_lines;
 DROP TABLE #capture_positions;
 DROP TABLE #capture_databases;
 DROP TABLE #capture_queues;
+DROP TABLE #capture_handles;
 DROP TABLE #capture_views;
 DROP TABLE #capture_work;

@@ -88,6 +88,14 @@ def connection_string(server: str | None, given: str | None, from_environment: s
     return f"Server={_value(server)};{login}"
 
 
+def server_of(string: str) -> str:
+    """The server that a connection string names."""
+    pairs = _pairs(string)
+    return next(
+        (pairs[key].strip("{}") for key in ("server", "address", "addr") if key in pairs), "the server"
+    )
+
+
 @contextmanager
 def open_connection(string: str) -> Iterator[Connection]:
     """Open a connection with autocommit, since the script refuses to run in a transaction.

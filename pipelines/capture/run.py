@@ -1,5 +1,6 @@
 """Run the capture script on a connection, and write its lines to a file as they come."""
 
+import gzip
 import json
 import os
 import re
@@ -12,9 +13,13 @@ from uuid import uuid4
 
 from pipelines.capture.connection import Connection, Cursor
 from pipelines.config.errors import OutputError, ServerError
+from pipelines.console.wording import format_list
 
 ROWS_AT_ONCE = 1_000
 """Rows of one fetch; a row has at most 8,000 characters."""
+ENDPOINTS = "conversation_endpoints"
+PARTIAL = ".partial"
+"""The ending of a file that is not whole."""
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
 """Characters that a file name may not have on Windows."""
 _TAKEN_AT = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d+)?Z", re.ASCII)
@@ -40,8 +45,8 @@ class Lines:
     incomplete: list[tuple[str, str | None]] = field(default_factory=list)
     is_whole: bool = False
 
-    def add(self, line: object) -> None:
-        """Take the next line.
+    def add(self, line: object) -> dict[str, Any]:
+        """Take the next line, and return what it says.
 
         Raises:
             ServerError: it is no line of a capture, or not in its place.
@@ -51,10 +56,10 @@ class Lines:
         except ValueError:
             found = None
         if not isinstance(found, dict) or self.is_whole:
-            raise _broken(f"an unexpected line: {str(line)[:80]!r}")
+            raise broken(f"an unexpected line: {str(line)[:80]!r}")
         if not self.header:
             if found.get("capture") != 1 or not isinstance(found.get("server"), str):
-                raise _broken(f"an unexpected first line: {str(line)[:80]!r}")
+                raise broken(f"an unexpected first line: {str(line)[:80]!r}")
             self.header = found
         elif "row" in found:
             self.rows += 1
@@ -62,12 +67,31 @@ class Lines:
             if not found["read"]:
                 self.unread.append((str(found.get("database")), found.get("reason")))
         elif "complete" in found:
-            if not found["complete"]:
+            if not found["complete"] and not self._is_meant(found):
                 self.incomplete.append((_name_of_view(found), found.get("error")))
         elif found.get("end") is True:
             if found.get("id") != self.header.get("id") or found.get("rows") != self.rows:
-                raise _broken(f"{self.rows} rows, but its end line says {found.get('rows')}")
+                raise broken(f"{self.rows} rows, but its end line says {found.get('rows')}")
             self.is_whole = True
+        return found
+
+    def _is_meant(self, found: dict[str, Any]) -> bool:
+        """Whether a view lacks rows because this is a light capture."""
+        return bool(self.header.get("light")) and found.get("view") == ENDPOINTS and not found.get("error")
+
+    def warnings(self) -> list[str]:
+        """What was not read, or perhaps not all of it, one line each."""
+        warnings = [f"database {name} was not read: {reason}" for name, reason in self.unread]
+        warnings += [f"{view} is not complete: {error}" for view, error in self.incomplete if error]
+        limited: dict[str, list[str]] = {}
+        for view, error in self.incomplete:
+            if not error:
+                database, _, name = view.rpartition(".")
+                limited.setdefault(database, []).append(name)
+        return warnings + [
+            f"{database}: the login lacks VIEW DEFINITION; {format_list(views)} may lack rows"
+            for database, views in limited.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -87,7 +111,7 @@ def execute(cursor: Cursor, script: str) -> None:
     cursor.execute(script)
     while cursor.description is None:
         if not cursor.nextset():
-            raise _broken("no result set")
+            raise broken("no result set")
 
 
 def write(connection: Connection, script: str, folder: Path, problems: Problems) -> Written:
@@ -107,15 +131,12 @@ def write(connection: Connection, script: str, folder: Path, problems: Problems)
     """
     lines = Lines()
     # First the file: a folder that can't be written is found before the server has any work.
-    with _new_file(folder) as (partial, file):
-        with problems():
-            cursor = connection.cursor()
-            execute(cursor, script)
-        for line in _fetch(cursor, problems):
+    with new_file(folder) as (partial, file):
+        for line in fetch(connection, script, problems):
             lines.add(line)
             file.write(f"{line}\n")
         if not lines.is_whole:
-            raise _broken("no end line")
+            raise broken("no end line")
         file.close()
         path = folder / file_name(lines.header)
         if path.exists():
@@ -132,19 +153,35 @@ def file_name(header: dict[str, Any]) -> str:
     """
     taken_at = _TAKEN_AT.fullmatch(str(header.get("taken_at")))
     if taken_at is None:
-        raise _broken(f"taken_at {header.get('taken_at')!r}, which is no time")
+        raise broken(f"taken_at {header.get('taken_at')!r}, which is no time")
     year, month, day, hour, minute, second = taken_at.groups()
+    return f"{part_of_name(header['server'])}-{year}{month}{day}T{hour}{minute}{second}Z.jsonl"
+
+
+def part_of_name(server: str) -> str:
+    """A server's name as a part of a file's name."""
     # Readers pass over names that begin with a dot or an underscore.
-    server = _FORBIDDEN.sub("_", header["server"]).lstrip("._ ") or "server"
-    return f"{server}-{year}{month}{day}T{hour}{minute}{second}Z.jsonl"
+    return _FORBIDDEN.sub("_", server).lstrip("._ ") or "server"
 
 
 @contextmanager
-def _new_file(folder: Path) -> Iterator[tuple[Path, TextIO]]:
-    partial = folder / f".{uuid4()}.partial"
+def new_file(folder: Path, prefix: str = "", *, packed: bool = False) -> Iterator[tuple[Path, TextIO]]:
+    """Open a new text file whose name begins with a dot; it is removed behind the block if it is still there.
+
+    Args:
+        folder: is made if it is missing.
+        prefix: comes behind the dot.
+        packed: whether its content is compressed.
+
+    Raises:
+        OutputError: the folder can't be written.
+    """
+    partial = folder / f".{prefix}{uuid4()}{PARTIAL}"
+    opened: Any = gzip.open if packed else open
+    mode = "xt" if packed else "x"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(partial, "x", encoding="utf-8", newline="\n") as file:
+        with opened(partial, mode, encoding="utf-8", newline="\n") as file:
             yield partial, file
     except OSError as error:
         raise OutputError(
@@ -155,7 +192,15 @@ def _new_file(folder: Path) -> Iterator[tuple[Path, TextIO]]:
             partial.unlink(missing_ok=True)
 
 
-def _fetch(cursor: Cursor, problems: Problems) -> Iterator[object]:
+def fetch(connection: Connection, script: str, problems: Problems) -> Iterator[object]:
+    """Run the script and yield the lines of its result.
+
+    Raises:
+        ServerError: the driver raised an error, or there is no result.
+    """
+    with problems():
+        cursor = connection.cursor()
+        execute(cursor, script)
     while True:
         with problems():
             rows = cursor.fetchmany(ROWS_AT_ONCE)
@@ -170,5 +215,6 @@ def _name_of_view(found: dict[str, Any]) -> str:
     return ".".join(str(found.get(key)) for key in keys)
 
 
-def _broken(what: str) -> ServerError:
+def broken(what: str) -> ServerError:
+    """The error of an answer that is no whole capture."""
     return ServerError(f"capture: the server's answer has {what}; nothing was written, run the command again")

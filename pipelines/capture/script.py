@@ -11,6 +11,7 @@ from pipelines.config.snapshots.views import VIEWS
 FILE = "capture.sql"
 DATABASES_GO_HERE = "-- INSERT INTO @only_databases (name) VALUES (N'Claims'), (N'Billing');\n"
 """The line of the script that INSERTs of database names replace."""
+FULL, LIGHT = "DECLARE @light bit = 0;\n", "DECLARE @light bit = 1;\n"
 COLUMNS_GO_HERE = re.compile(r"\[columns of (\w+)\]")
 """Where the SELECT list of a view goes."""
 LONGEST_NAME = 128
@@ -19,11 +20,12 @@ _PLAIN = re.compile(r"""(?:(?![$"?{}\\])[ -~])+""")
 """Printable ASCII without what some tool may take for its own: variables, parameters, escapes."""
 
 
-def capture_script(databases: Iterable[str] = ()) -> str:
+def capture_script(databases: Iterable[str] = (), *, is_light: bool = False) -> str:
     """Return the script for these databases, or for all that have user services.
 
     Args:
         databases: their names, as the server has them.
+        is_light: whether it reads the endpoints of handles in queues and transmission queues alone.
 
     Raises:
         ConfigError: a name is empty or longer than a server allows.
@@ -34,6 +36,8 @@ def capture_script(databases: Iterable[str] = ()) -> str:
         f"INSERT INTO @only_databases (name) VALUES ({name_literal(name)});\n"
         for name in dict.fromkeys(databases)
     )
+    if is_light:
+        script = script.replace(FULL, LIGHT)
     return script.replace(DATABASES_GO_HERE, inserts) if inserts else script
 
 

@@ -8,7 +8,10 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, NoReturn
 
+from pydantic_core import PydanticCustomError
+
 from pipelines.config.errors import ConfigError
+from pipelines.config.expectations import parse_duration
 from pipelines.config.find_settings import FILE, VARIABLE, find_settings
 from pipelines.config.instants import LATEST, AsOf, parse_instant
 from pipelines.config.nearest import nearest, suggest_nearest
@@ -168,6 +171,21 @@ def instant_or_latest(text: str) -> AsOf:
         return instant(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}, or {LATEST}") from None
+
+
+def duration(least: float) -> Callable[[str], float]:
+    """Read a duration of the command line of `least` seconds or more, such as 5min."""
+
+    def seconds(text: str) -> float:
+        try:
+            found = parse_duration(text)
+        except PydanticCustomError as error:
+            raise argparse.ArgumentTypeError(error.message()) from None
+        if found < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is less than {least:g} s; write {least:g} s or more")
+        return found
+
+    return seconds
 
 
 def list_of(allowed: Sequence[str]) -> Callable[[str], list[str]]:

@@ -24,7 +24,9 @@ REASONS = {signal.Signals[name]: why for name, why in REASONS_BY_NAME.items() if
 TOLD_WITHIN = 1.0
 """Seconds that the last line may take: standard error may have no reader."""
 _ending = Event()
-"""Whether a signal has come."""
+"""Whether a signal has come that ends the process."""
+_finishing: list[Event] = []
+"""What the first signal sets, where a command ends by itself then."""
 
 
 def end_at_once_on_signals() -> None:
@@ -44,12 +46,19 @@ def end_at_once_on_signals() -> None:
             signal.signal(number, lambda *_: None)
 
     def wait() -> None:
-        number = 0
-        while number not in REASONS:
+        while True:
             number = told.recv(1)[0]
-        _end(signal.Signals(number))
+            if number in REASONS and _finishing:
+                _finishing.pop().set()
+            elif number in REASONS:
+                _end(signal.Signals(number))
 
     Thread(target=wait, name="signals", daemon=True).start()
+
+
+def finish_on_first_signal(stop: Event) -> None:
+    """Let the first signal set `stop`, for a command that ends by itself then. The second ends it at once."""
+    _finishing.append(stop)
 
 
 def wait_if_ending() -> None:

@@ -59,6 +59,15 @@ def _seconds(value: object) -> float:
     return float(seconds)
 
 
+def parse_duration(text: str) -> float:
+    """The seconds of a duration, such as `5 min` or `5min`.
+
+    Raises:
+        PydanticCustomError: it is none.
+    """
+    return _seconds(text)
+
+
 Duration = Annotated[
     float,
     BeforeValidator(_seconds),

@@ -1,5 +1,6 @@
 """`priorities capture`: the script on standard output, or a file of a server."""
 
+import gzip
 import os
 import sys
 from pathlib import Path
@@ -118,3 +119,57 @@ def test_an_error_of_the_server(folder: Path, driver: Driver) -> None:
     ):
         cli.run(["capture", "--server", "SQL1"])
     assert [*(folder / "captures").iterdir()] == []
+
+
+def test_captures_at_intervals(folder: Path, driver: Driver, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["capture", "--server", "SQL1", "--every", "1s", "--for", "1s"]) == 0
+    path = Path("captures", "2026-11-24", f"{NAME}.gz")
+    assert gzip.decompress(path.read_bytes()).decode().splitlines() == LINES
+    out, err = capsys.readouterr()
+    assert out == f"wrote {path}\n"
+    assert err.splitlines()[0] == "warning: database Archive was not read: OFFLINE"
+    assert driver.executed == [capture_script()]
+    assert sorted(each.name for each in Path("captures").iterdir()) == [".recorder-SQL1", "2026-11-24"]
+
+
+def test_a_server_that_never_answers(driver: Driver, capsys: pytest.CaptureFixture[str]) -> None:
+    driver.refuses = DriverError("Login failed")
+    assert cli.run(["capture", "--server", "SQL1", "--every", "1s", "--for", "1s"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "error: capture: the connection failed: Login failed\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--for", "1h"], "--for is for --every; add it"),
+        (["--full-every", "1h"], "--full-every is for --every; add it"),
+        (["--keep", "1d"], "--keep is for --every; add it"),
+        (["--every", "5min", "--print-sql"], "leave one out"),
+        (["--every", "5"], "without a unit"),
+        (["--every", "0.5s"], "'0.5s' is less than 1 s; write 1 s or more"),
+        (["--every", "--keep", "14d"], "name its settings with --config"),
+        (["--config", "x.yaml"], "--config is for --keep; leave it out"),
+    ],
+)
+def test_options_of_intervals(options: list[str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        cli.run(["capture", "--server", "SQL1", *options])
+
+
+def test_a_recorder_ends_behind_the_capture_after_a_signal(folder: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from tests.support.dbapi import Driver, capture_lines\n"
+        "class Signalling(Driver):\n"
+        "    def cursor(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        return super().cursor()\n"
+        "sys.modules['mssql_python'] = Signalling(capture_lines())\n"
+        "from pipelines import cli\n"
+        "from pipelines.commands.launch import launch\n"
+        f"launch(cli.run, ['capture', '--server', 'SQL1', '--every', '1h', '--out', {str(folder)!r}])"
+    )
+    done = ended([sys.executable, "-c", program])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"wrote {folder / '2026-11-24' / NAME}.gz\n"

@@ -1,0 +1,49 @@
+"""Delete capture files that a warehouse has taken."""
+
+import re
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pipelines.config.captures.capture import read_capture
+from pipelines.config.captures.faults import CaptureError, CaptureFault
+from pipelines.config.captures.known import KnownCapture
+
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def delete_older(folder: Path, known: list[KnownCapture], newest: datetime, keep: timedelta) -> list[Path]:
+    """Delete the files of captures that are older than `keep`, and folders of days that are empty then.
+
+    A file that is not in the table, or has other content than the one that was taken, stays.
+
+    Args:
+        folder: only files below it are deleted.
+        known: the captures that the warehouse has taken.
+        newest: the moment of the newest capture.
+        keep: how much older than that a capture may be.
+
+    Returns:
+        The files that were deleted.
+    """
+    folder = folder.resolve()
+    deleted = []
+    for capture in known:
+        path = Path(capture.path).resolve()
+        if newest - capture.taken_at <= keep or folder not in path.parents or not _is_same(path, capture):
+            continue
+        path.unlink()
+        deleted.append(path)
+        if DAY.fullmatch(path.parent.name) and path.parent != folder:
+            with suppress(OSError):  # it has other files
+                path.parent.rmdir()
+    return deleted
+
+
+def _is_same(path: Path, capture: KnownCapture) -> bool:
+    try:
+        if path.stat().st_size != capture.length:
+            return False
+        return read_capture(str(path), None).sha256 == capture.sha256
+    except (CaptureError, CaptureFault, OSError):
+        return False
