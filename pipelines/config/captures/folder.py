@@ -1,7 +1,8 @@
 """The captures of the settings: which files are there, which of them are new, and what is wrong with them."""
 
 import logging
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -27,6 +28,8 @@ from pipelines.config.snapshots.view_file import changed_at, file_system
 ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".rpt", ".log", ".out")
 PACKED = ".gz"
 HIDDEN = (".", "_")
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+"""A subfolder that is read with its folder: a day of `priorities capture --every`."""
 log = logging.getLogger(__name__)
 
 
@@ -73,9 +76,10 @@ def read_captures(
         return CapturesRead(in_order(snapshots_of_known(known)))
     files: list[CaptureFile] = []
     problems: list[str] = []
+    apart = {entry.path for entry in entries}
     for entry in entries:
         try:
-            files += _list(entry, known)
+            files += _list(entry, known, apart)
         except CaptureFault as fault:
             problems.append(describe_fault(entry.path, fault))
     by_file = {(each.path, each.length, each.modified_at): each for each in known}
@@ -178,8 +182,13 @@ def _require_other_moment(found: KnownCapture, others: Sequence[KnownCapture]) -
             )
 
 
-def _list(entry: Captures, known: Sequence[KnownCapture]) -> Iterator[CaptureFile]:
+def _list(entry: Captures, known: Sequence[KnownCapture], apart: Container[str]) -> Iterator[CaptureFile]:
     """The files that an entry means; says which others it does not.
+
+    Args:
+        entry: of the settings.
+        known: what the warehouse knows.
+        apart: folders of days that are entries of their own.
 
     Raises:
         CaptureFault: there is none, and none is known.
@@ -198,7 +207,12 @@ def _list(entry: Captures, known: Sequence[KnownCapture]) -> Iterator[CaptureFil
         )
     found: list[fs.FileInfo] = []
     unread: list[fs.FileInfo] = []
-    for info in sorted(system.get_file_info(fs.FileSelector(inner)), key=lambda each: each.path):
+    infos = system.get_file_info(fs.FileSelector(inner))
+    for info in [*infos]:
+        is_day = info.type == fs.FileType.Directory and DAY.fullmatch(PurePosixPath(info.path).name)
+        if is_day and prefix + info.path not in apart:
+            infos += system.get_file_info(fs.FileSelector(info.path))
+    for info in sorted(infos, key=lambda each: each.path):
         name = PurePosixPath(info.path).name
         if name.startswith(HIDDEN) or not info.is_file:
             continue

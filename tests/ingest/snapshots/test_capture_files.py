@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import PipelineError
@@ -171,6 +172,24 @@ def test_other_files_are_named_or_left_out(tmp_path: Path, caplog: pytest.LogCap
     [told] = [record.getMessage() for record in caplog.records if "captures" in record.getMessage()]
     assert "notes.docx" in told
     assert not any(name in told for name in (".part.jsonl", "_old.jsonl", "older"))
+
+
+def test_folders_of_days_are_read_with_their_folder_or_as_entries_of_their_own(tmp_path: Path) -> None:
+    project = CaptureProject(tmp_path / "p")
+    for day, name in ((20, "2026-11-20"), (21, "2026-11-21"), (22, "2026-11-22x")):
+        (project.captures / name).mkdir()
+        lines = capture_lines({"B": views()}, taken_at=at(day), id=str(day) * 4)
+        project.add(lines, f"{name}/x.jsonl.gz")
+    assert [each.declared.taken_at for each in load_settings(project.config).snapshots] == [at(20), at(21)]
+    settings = Path(project.config)
+    content = yaml.safe_load(settings.read_text())
+    content["snapshots"].append({"path": "captures/2026-11-21", "instance": "OTHER"})
+    settings.write_text(yaml.safe_dump(content))
+    found = load_settings(settings).snapshots
+    assert [(each.declared.instance, each.declared.taken_at) for each in found] == [
+        ("SQL1", at(20)),
+        ("OTHER", at(21)),
+    ]
 
 
 @pytest.mark.parametrize("is_there", [True, False])
