@@ -46,6 +46,18 @@ class InputError(PipelineError):
     exit_code = 3
 
 
+class SeveralInputError(InputError):
+    """Several of them, found at once: each line is an error of its own."""
+
+    def __str__(self) -> str:
+        """Return the lines, `error: ` between them; the command writes it before the first."""
+        return "\nerror: ".join(self.problems)
+
+
+class CopyError(SeveralInputError):
+    """Databases hold the same conversations; nothing was written. One line a pair of them."""
+
+
 class BusyError(PipelineError):
     """Another job is writing the warehouse; nothing was read or written."""
 

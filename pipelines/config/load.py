@@ -20,6 +20,7 @@ from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_state
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
 from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
+from pipelines.config.snapshots.copies import require_different_brokers
 from pipelines.config.snapshots.read import read_snapshots
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
 from pipelines.config.snapshots.statements import add_databases, make_statements
@@ -167,6 +168,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     rule_files = sources.files
     snapshots = in_order([*read_snapshots(views), *captures.snapshots])
     _require_one_form(views, captures.snapshots)
+    require_different_brokers(snapshots)
     folded = rule_history_of(rule_files, snapshots)
     places = add_databases(catalog, snapshots)
     known = [(row[0], row[1]) for row in places.database_rows()]

@@ -24,7 +24,7 @@ from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.monitors import write_monitors
-from pipelines.ingest.snapshots.read import SnapshotBatch, take_snapshots
+from pipelines.ingest.snapshots.read import SnapshotBatch, ViewsRead, take_snapshots
 from pipelines.ingest.snapshots.taken import (
     NewSnapshots,
     complete_views,
@@ -41,7 +41,6 @@ from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
 from pipelines.storage.inputs.listing import InputFile, find_new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
-from pipelines.storage.snapshots.shared import shared
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
@@ -134,6 +133,7 @@ def ingest(
     run_id: str,
     started_at: datetime,
     materialize_state: Materialize,
+    views: ViewsRead | None = None,
     as_of: datetime | None = None,
 ) -> IngestResult:
     """Read the new input as one batch and write the ledger; without new input, nothing is written.
@@ -142,6 +142,7 @@ def ingest(
         warehouse: the tables.
         settings: inputs and catalog.
         new: `find_new_input`.
+        views: what its snapshots show; None if it has none.
         run_id: the run, for `rejected_events.run_id`.
         started_at: its start, for `rejected_events.first_seen`.
         materialize_state: materializes the returned state, which outlives the batch.
@@ -157,19 +158,16 @@ def ingest(
     completed, number, state = new.completed, new.completed.batch + 1, None
     # `pipelines.storage.integrity` expects it beside any other table.
     warehouse.create_missing(RUNS)
-    with (
-        warehouse.materializing() as materialize,
-        shared(warehouse, new.snapshots.snapshots) as snapshots,
-    ):
+    with warehouse.materializing() as materialize:
         inputs, _ = run_concurrently(
             warehouse.spark,
             partial(_read_inputs, warehouse, settings, new.files, number, materialize),
             partial(_write_taken_input, warehouse, number, new, started_at),
         )
         snapshot_batch = None
-        if new.snapshots:
+        if views is not None:
             events = {each.source: each.events for each in inputs}
-            snapshot_batch = take_snapshots(warehouse, snapshots, events, materialize)
+            snapshot_batch = take_snapshots(warehouse, views, events, materialize)
             write_monitors(warehouse, number, snapshot_batch.monitors)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
         # Files with types are read again where their rows are written.
@@ -178,9 +176,9 @@ def ingest(
                 # Views of one moment cannot contradict each other.
                 moments = {each.taken_at for each in new.snapshots.snapshots}
                 is_one_moment = number == 1 and not inputs and len(moments) == 1
-                views = None if is_one_moment else complete_views(warehouse, number)
+                complete = None if is_one_moment else complete_views(warehouse, number)
                 close_at = CloseAt.at(as_of, newest, warehouse.first_day)
-                batch = _plan_batch(settings, inputs, snapshot_batch, views, completed, close_at)
+                batch = _plan_batch(settings, inputs, snapshot_batch, complete, completed, close_at)
                 state = write_ledger(warehouse, batch, materialize_state)
             # The files were read for the last time. If one grew meanwhile, its last row may be cut off.
             require_unchanged(settings.inputs.by_name(), new.files)

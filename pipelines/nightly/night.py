@@ -15,6 +15,8 @@ from pipelines.engine.materialize import Materialize
 from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
 from pipelines.expectations.write import require_days_left, write_expectations
 from pipelines.ingest.ingest import find_new_input, ingest
+from pipelines.ingest.snapshots.copies import require_one_place
+from pipelines.ingest.snapshots.read import read_new_views
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.nightly.as_of import find_latest, require_data
 from pipelines.nightly.publish import publish
@@ -23,8 +25,10 @@ from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import write_schedules
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
-from pipelines.storage.published import require_whole
+from pipelines.storage.published import find_whole_runs, require_whole
+from pipelines.storage.snapshots.shared import shared
 from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import RUNS
 
 
 def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
@@ -114,25 +118,34 @@ def ingest_new_input(
     with small_job_settings(warehouse.spark):
         published, new, stored = run_concurrently(
             warehouse.spark,
-            partial(require_whole, warehouse),
+            partial(find_whole_runs, warehouse),
             partial(find_new_input, warehouse, settings),
             partial(stored_history, warehouse),
         )
     if new.is_small:
         set_for_small_jobs(warehouse.spark)
-    with step("rules") as print_details:
-        print_details(write_rules(warehouse, settings, stored))
-    with step("ingest") as print_details:
-        result = ingest(
-            warehouse,
-            settings,
-            new,
-            run_id=run_id,
-            started_at=started_at,
-            as_of=as_of,
-            materialize_state=materialize_state,
-        )
-        print_details(result.details)
+    with (
+        warehouse.materializing() as materialize,
+        shared(warehouse, new.snapshots.snapshots) as snapshots,
+    ):
+        views = read_new_views(warehouse, snapshots, materialize) if new.snapshots else None
+        if views is not None:
+            require_one_place(warehouse, views)
+        warehouse.create_missing(RUNS)
+        with step("rules") as print_details:
+            print_details(write_rules(warehouse, settings, stored))
+        with step("ingest") as print_details:
+            result = ingest(
+                warehouse,
+                settings,
+                new,
+                run_id=run_id,
+                started_at=started_at,
+                views=views,
+                as_of=as_of,
+                materialize_state=materialize_state,
+            )
+            print_details(result.details)
     require_good_input(warehouse, settings, result.completed, published)
     return IngestedInput(result.completed, published, result.state)
 

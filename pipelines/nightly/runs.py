@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from pipelines.config.errors import WarehouseError
+from pipelines.config.errors import CopyError, WarehouseError
 from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings
 from pipelines.config.version import code_version
@@ -84,8 +84,8 @@ def record_failure(warehouse: Warehouse, settings: Settings, run: Run) -> Iterat
     """
     try:
         yield
-    except WarehouseError:
-        # A warehouse that is to be restored gets no further commit.
+    except (CopyError, WarehouseError):
+        # Nothing is written beside a copy, and a warehouse that is to be restored gets no further commit.
         raise
     except Exception as error:
         try:

@@ -182,9 +182,17 @@ def _has_rows(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
 
 
 def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
-    """Compare the tables with what the last published run left.
+    """Do what `find_whole_runs` does, before anything is written.
 
     A warehouse without tables gets `runs`, so that no other table is ever there without it.
+    """
+    runs = find_whole_runs(warehouse)
+    warehouse.create_missing(RUNS)
+    return runs
+
+
+def find_whole_runs(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
+    """Compare the tables with what the last published run left.
 
     Returns:
         The published runs: as_of, finished_at, versions, last_batch.
@@ -196,5 +204,4 @@ def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
     # The engine may reach what delta-rs does not.
     if not warehouse.exists(RUNS) and warehouse.exists(BATCHES):
         raise WarehouseError(runs_are_gone(warehouse.root))
-    warehouse.create_missing(RUNS)
     return runs

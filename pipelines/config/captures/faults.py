@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 
-from pipelines.config.errors import InputError
+from pipelines.config.errors import SeveralInputError
 
 LONGEST_LINE = 1 << 20
 """Characters of a line; the script writes 8,000 at most."""
@@ -32,12 +32,8 @@ class CaptureFault(Exception):  # noqa: N818
         self.line = line
 
 
-class CaptureError(InputError):
-    """Files that are no whole captures: one line a file, each of them an error."""
-
-    def __str__(self) -> str:
-        """Return the lines, `error: ` between them; the command writes it before the first."""
-        return "\nerror: ".join(self.problems)
+class CaptureError(SeveralInputError):
+    """Files that are no whole captures: one line a file."""
 
 
 def describe_fault(path: str, fault: CaptureFault) -> str:

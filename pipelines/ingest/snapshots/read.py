@@ -76,19 +76,27 @@ class SnapshotBatch:
     monitors: Sequence[tuple[Any, ...]] = ()
 
 
-def take_snapshots(
-    warehouse: Warehouse,
-    snapshots: Sequence[ServerSnapshot],
-    events: Mapping[str, DataFrame],
-    materialize: Materialize,
-) -> SnapshotBatch:
-    """Read new snapshots, and say whose their rows are as far as it is known.
+@dataclass(frozen=True)
+class ViewsRead:
+    """The views of new snapshots, read and judged; nothing was written yet.
 
-    Args:
-        warehouse: the tables, for what is known already.
-        snapshots: `new_snapshots`; at least one.
-        events: the accepted events of the same batch, by input.
-        materialize: computes a frame once.
+    Attributes:
+        snapshots: the snapshots.
+        of_kinds: the views of each kind that has rows.
+        read: what was read of each of these kinds.
+        made: by table, rows of accepted events without batch. Messages have no ids yet.
+    """
+
+    snapshots: Sequence[ServerSnapshot]
+    of_kinds: Mapping[str, Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]]
+    read: Mapping[str, "_Read"]
+    made: Mapping[str, DataFrame]
+
+
+def read_new_views(
+    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], materialize: Materialize
+) -> ViewsRead:
+    """Read the views of new snapshots that state facts.
 
     Raises:
         InputError: a view can't be read to its end.
@@ -103,18 +111,33 @@ def take_snapshots(
             ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
-    read = run_concurrently(
+    results = run_concurrently(
         warehouse.spark,
         *[partial(_read, warehouse, kind, views, materialize) for kind, views in of_kinds.items()],
     )
-    counted = [row for each in read for row in each.counts]
-    reports = [each.reports for each in read if each.reports is not None]
-    accepted = {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}
+    read = dict(zip(of_kinds, results, strict=True))
+    accepted = {kind: each.accepted for kind, each in read.items()}
     facts: dict[str, list[DataFrame]] = {}
     for kind, rows in accepted.items():
         facts.setdefault(VIEWS[kind].events, []).append(FACTS[kind](rows))
     facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
     made = {name: union_all(frames) for name, frames in facts.items() if frames}
+    return ViewsRead(snapshots, of_kinds, read, made)
+
+
+def take_snapshots(
+    warehouse: Warehouse, views: ViewsRead, events: Mapping[str, DataFrame], materialize: Materialize
+) -> SnapshotBatch:
+    """Make events of new snapshots, and say whose their rows are as far as it is known.
+
+    Args:
+        warehouse: the tables, for what is known already.
+        views: `read_new_views`.
+        events: the accepted events of the same batch, by input.
+        materialize: computes a frame once.
+    """
+    counted = [row for each in views.read.values() for row in each.counts]
+    reports = [each.reports for each in views.read.values() if each.reports is not None]
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
         last = row["taken_at"] - timedelta(microseconds=1)
@@ -123,11 +146,11 @@ def take_snapshots(
     return SnapshotBatch(
         rows=sum(row["rows"] for row in counted),
         rejected=sum(row["rejected"] for row in counted),
-        events=_with_names(warehouse, made, events, materialize),
+        events=_with_names(warehouse, views.made, events, materialize),
         reports=union_all(reports) if reports else None,
         by_day=by_day,
         newest=newest,
-        monitors=_monitors(dict(zip(of_kinds, read, strict=True)), of_kinds),
+        monitors=_monitors(views.read, views.of_kinds),
     )
 
 

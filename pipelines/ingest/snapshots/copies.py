@@ -1,0 +1,90 @@
+"""Refuse snapshots of databases that hold the same endpoints: a copy, or one database under two names."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.errors import CopyError
+from pipelines.config.snapshots.copies import describe_copy
+from pipelines.console.wording import format_count
+from pipelines.ingest.snapshots.message_endpoints import made_of_messages
+from pipelines.ingest.snapshots.read import ViewsRead
+from pipelines.state.endpoints import SIDE
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS
+from schemas.outputs import SNAPSHOTS
+
+PLACE = ("instance", "database")
+
+
+def require_one_place(warehouse: Warehouse, views: ViewsRead) -> None:
+    """Refuse new snapshots that show an endpoint open which snapshots of another database show open, too.
+
+    Args:
+        warehouse: the tables, for what snapshots showed before.
+        views: what new snapshots show.
+
+    Raises:
+        CopyError: there are such databases; one line a pair.
+    """
+    new = views.made.get(ENDPOINT_FACTS.name)
+    places = {each.database_key for each in views.snapshots}
+    taken = warehouse.read(SNAPSHOTS).select(*PLACE).distinct()
+    places |= {(row["instance"], row["database"]) for row in collect_rows(taken)}
+    if new is None or len(places) < 2:
+        return
+    shown = open_endpoints(new)
+    if warehouse.exists(ENDPOINT_FACTS):
+        recorded = warehouse.read(ENDPOINT_FACTS).where("seen_at is not null and inferred is null")
+        before = open_endpoints(recorded.join(shown.select("conversation_id").distinct(), "conversation_id"))
+        shown = shown.unionByName(before)
+    pairs = collect_rows(find_copies(shown))
+    if pairs:
+        lines = {
+            ((row["instance"], row["database"]), (row["other_instance"], row["other_database"])): row["both"]
+            for row in pairs
+        }
+        raise CopyError(
+            *(
+                describe_copy(*pair, f"{format_count(lines[pair], 'endpoint')} open in both")
+                for pair in sorted(lines)
+            )
+        )
+
+
+def open_endpoints(endpoint_events: DataFrame) -> DataFrame:
+    """The endpoints that snapshots show open, each once a database.
+
+    Args:
+        endpoint_events: events of snapshots, none of them inferred.
+
+    Returns:
+        `SIDE` and `PLACE`. An endpoint that only a message to be sent shows is none: another database may
+        hold the message.
+    """
+    event_type = F.col("event_type")
+    moment = [*SIDE, *PLACE, "seen_at"]
+    own_ends = endpoint_events.where(event_type.isin(*ENDS) & F.col("conversation_handle").isNotNull())
+    is_there = event_type.isin(*CREATIONS) & ~(made_of_messages() & F.col("is_initiator"))
+    shown = endpoint_events.where(is_there)
+    return shown.join(own_ends.select(*moment), moment, "left_anti").select(*SIDE, *PLACE).distinct()
+
+
+def find_copies(endpoints: DataFrame) -> DataFrame:
+    """The pairs of databases that have the same endpoints.
+
+    Args:
+        endpoints: `open_endpoints`, also several of them.
+
+    Returns:
+        One row per pair: `PLACE`, other_instance, other_database, and `both`, the number of these endpoints.
+    """
+    each = endpoints.distinct()
+    several = each.groupBy(*SIDE).agg(F.count(F.lit(1)).alias("places")).where("places > 1").select(*SIDE)
+    held = each.join(several, SIDE, "left_semi")
+    others = held.select(*SIDE, *[F.col(name).alias(f"other_{name}") for name in PLACE])
+    return (
+        held.join(others, SIDE, "inner")
+        .where("instance < other_instance or instance = other_instance and database < other_database")
+        .groupBy(*PLACE, "other_instance", "other_database")
+        .agg(F.count(F.lit(1)).alias("both"))
+    )

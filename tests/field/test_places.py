@@ -1,0 +1,32 @@
+"""One endpoint, one database: copies are refused, and what a database shows of its own endpoints counts."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.field.running import Case
+
+COPIES = "field-25-database-copy"
+
+
+@pytest.mark.parametrize(
+    ("settings", "names", "endpoints"),
+    [
+        ("settings.yaml", ("MILL1.PressDB", "MILL1.PressDB_Test"), 12),
+        ("settings-min.yaml", ("MILL1.ACopy", "MILL1.Live"), 2),
+    ],
+)
+@pytest.mark.parametrize("as_of", ["latest", "2026-11-20T10:00:00Z"])
+def test_a_copy_is_refused(
+    session: SparkSession, tmp_path: Path, settings: str, names: tuple[str, str], endpoints: int, as_of: str
+) -> None:
+    case = Case.copied(COPIES, tmp_path / "case", settings)
+    night = case.nightly(as_of)
+    assert night.code == 3
+    [line] = [line for line in night.err.splitlines() if line.startswith("error: ")]
+    assert line.startswith(
+        f"error: snapshots: {names[0]} and {names[1]} hold the same conversations ({endpoints} endpoints "
+        f"open in both); leave out the copy, `leave_out: [{names[0]}]` or "
+    )
+    assert list((tmp_path / "case").rglob("_delta_log")) == []
