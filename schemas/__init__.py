@@ -9,6 +9,7 @@ from schemas.outputs import (
     CAPTURES,
     EXPECTATIONS,
     FILES,
+    FINDINGS,
     GROUP_PRIORITIES,
     PRIORITY_RULES,
     QUEUE_MONITORS,
@@ -18,6 +19,7 @@ from schemas.outputs import (
     SNAPSHOTS,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
+    WAITS,
 )
 from schemas.table import Column, Table
 
@@ -34,6 +36,8 @@ TABLES: dict[str, Table] = {
         REJECTED_EVENTS,
         UNRESOLVED,
         EXPECTATIONS,
+        FINDINGS,
+        WAITS,
         RUNS,
         *ACCEPTED.values(),
         BATCHES,

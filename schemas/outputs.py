@@ -300,6 +300,57 @@ EXPECTATIONS = Table(
     checks={"counted": "messages is null or messages >= 0"},
 )
 
+PLACE = (
+    required("kind", "string", "receive (a queue), transmission (an instance) or unresolved (no place)"),
+    optional("instance", "string", "instance; null if unresolved"),
+    optional("database", "string", "database; null unless receive"),
+)
+PLACE_KEY = ("kind", "instance", "database", "queue")
+
+FINDINGS = Table(
+    name="findings",
+    comment="Why open messages wait: one row per as_of, cause and place.",
+    columns=(
+        AS_OF,
+        AS_OF_KEY,
+        required("code", "string", "cause: docs/why.md"),
+        required("severity", "string", "stopped, blocked, misconfigured or order"),
+        *PLACE,
+        optional("queue", "string", "queue; null unless receive, and if the whole database is meant"),
+        required("messages", "bigint", "open messages that have the cause"),
+        required("conversations", "bigint", "of these messages"),
+    ),
+    key=("as_of", "code", "severity", *PLACE_KEY),
+    partition_by=("as_of_key",),
+    checks={
+        "known_severity": "severity in ('stopped', 'blocked', 'misconfigured', 'order')",
+        "known_kind": "kind in ('receive', 'transmission', 'unresolved')",
+    },
+)
+
+WAITS = Table(
+    name="waits",
+    comment="How long scheduled messages have waited: one row per as_of, place and level.",
+    columns=(
+        AS_OF,
+        AS_OF_KEY,
+        *PLACE,
+        optional("queue", "string", "queue; null unless receive"),
+        required("level", "int", "priority, or transmit_priority, 1..10"),
+        required("ready", "bigint", "messages that nothing holds back; in transmission all"),
+        required("held", "bigint", "messages of locked groups, or in a queue that is off"),
+        required("oldest_seconds", "bigint", "longest wait so far, whole seconds"),
+        required("p95_seconds", "double", "95th percentile of the waits, interpolated"),
+    ),
+    key=("as_of", *PLACE_KEY, "level"),
+    partition_by=("as_of_key",),
+    checks={
+        "level": "level between 1 and 10",
+        "known_kind": "kind in ('receive', 'transmission')",
+        "counted": "ready >= 0 and held >= 0 and ready + held > 0",
+    },
+)
+
 RUNS = Table(
     name="runs",
     comment="One row per run, written last. A rerun of a published as_of also writes it first, as failed.",

@@ -17,20 +17,18 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.expectations.measure import (
     Measures,
     measure_leaks,
     measure_messages,
     measure_unresolved,
 )
+from pipelines.expectations.read import COLUMNS, not_met
 from pipelines.questions.leaks import read_leaking
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.storage.pruned_days import pruned_error, start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import EXPECTATIONS, UNRESOLVED
-
-ROW = "name string, value double, limit double, met boolean, messages bigint"
 
 
 def require_days_left(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
@@ -66,20 +64,17 @@ def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime
     Returns:
         How many expectations are met.
     """
-    warehouse.create_missing(EXPECTATIONS)
-    if not settings.expect:
-        if not warehouse.read_as_of(EXPECTATIONS, as_of).isEmpty():
-            nothing = empty_frame(warehouse.spark, EXPECTATIONS.struct).drop("as_of", "as_of_key")
-            warehouse.replace_as_of(EXPECTATIONS, nothing, as_of)
-        return "none"
     measured = measure(warehouse, settings.expect, as_of)
     rows = []
     for each in settings.expect:
         found = measured[each.name]
         is_met = each.is_met(found.value, found.messages)
-        rows.append((each.name, found.value, each.limit, is_met, found.messages))
-    warehouse.replace_as_of(EXPECTATIONS, small_frame(warehouse.spark, rows, ROW), as_of)
-    met = sum(row[3] for row in rows)
+        values = (each.name, found.value, each.limit, is_met, found.messages)
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    warehouse.replace_rows_of(EXPECTATIONS, rows, as_of)
+    if not rows:
+        return "none"
+    met = len(rows) - len(not_met(rows))
     return f"{met:,} of {format_count(len(rows), 'expectation')} met"
 
 

@@ -10,6 +10,7 @@ from pipelines.activation.write import require_as_of_left, write_activation
 from pipelines.config.instants import LATEST, AsOf
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
+from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.materialize import Materialize
 from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
@@ -28,11 +29,15 @@ from pipelines.storage.batches import CompletedBatches, read_completed_batches
 from pipelines.storage.published import find_whole_runs, require_whole
 from pipelines.storage.snapshots.shared import shared
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.report import Findings
+from pipelines.why.write import write_findings
 from schemas.outputs import RUNS
 
 
-def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
+def night(warehouse: Warehouse, settings: Settings, as_of: AsOf, *, is_all_told: bool = False) -> Run:
     """Run all steps for one as_of and publish it. An interrupted night is simply run again.
+
+    With `is_all_told`, the run has all findings in words, else the first.
 
     The row in `runs` is the last write, so readers that go by it see complete runs only. If the as_of was
     published before, a row that marks it as incomplete is written before its tables change.
@@ -55,7 +60,7 @@ def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
             as_of=run.moment,
             materialize_state=materialize,
         )
-        _describe(warehouse, settings, run, ingested)
+        _describe(warehouse, settings, run, ingested, is_all_told=is_all_told)
     return run
 
 
@@ -150,7 +155,9 @@ def ingest_new_input(
     return IngestedInput(result.completed, published, result.state)
 
 
-def _describe(warehouse: Warehouse, settings: Settings, run: Run, ingested: IngestedInput) -> None:
+def _describe(
+    warehouse: Warehouse, settings: Settings, run: Run, ingested: IngestedInput, *, is_all_told: bool = False
+) -> None:
     if run.moment is None:
         run.moment = find_latest(settings, ingested.completed)
         _require_left(warehouse, settings, run.moment)
@@ -162,7 +169,11 @@ def _describe(warehouse: Warehouse, settings: Settings, run: Run, ingested: Inge
         partial(_schedule, warehouse, settings, run.as_of, ingested),
         partial(_replay_activation, warehouse, settings, run.as_of, ingested.completed),
     )
-    _expect(warehouse, settings, run.as_of)
+    _, run.findings = run_concurrently(
+        warehouse.spark,
+        partial(_expect, warehouse, settings, run.as_of),
+        partial(_find, warehouse, settings, run.as_of, is_all_told=is_all_told),
+    )
     with step("publish"):
         publish(warehouse, settings, run, ingested.completed, open_messages)
 
@@ -192,6 +203,13 @@ def _replay_activation(
         return
     with step("activation") as print_details:
         print_details(write_activation(warehouse, settings, as_of, completed))
+
+
+def _find(warehouse: Warehouse, settings: Settings, as_of: datetime, *, is_all_told: bool) -> Findings:
+    with step("findings") as print_details:
+        findings = write_findings(warehouse, settings, as_of, is_all_told=is_all_told)
+        print_details(format_count(len(findings.counted), "finding"))
+    return findings
 
 
 def _expect(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:

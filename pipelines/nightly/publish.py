@@ -24,8 +24,10 @@ COUNTED = (
     "activation",
     "activation_summary",
     "expectations",
+    "findings",
+    "waits",
 )
-NOT_COMPARED = ("group_priorities", "expectations")
+NOT_COMPARED = ("group_priorities", "expectations", "findings", "waits")
 """Tables whose rows are counted, but are no messages of the sums."""
 UNRESOLVED_KINDS = ("receive", "transmission")
 """The values of the column `kind` of `unresolved`."""

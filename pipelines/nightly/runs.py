@@ -17,6 +17,7 @@ from pipelines.engine.errors import fault_of
 from pipelines.engine.frames import small_frame
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.report import Findings
 from schemas.outputs import RUNS
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Run:
         moment: its as_of; null while it is not known: of `latest`, until the input is ingested.
         newest_data: the newest data at as_of; null if there is none, or while it is not known.
         announced: the figures of its row in `runs` while it has not ended; null: it has no row yet.
+        findings: what its open messages say; null until they are written.
     """
 
     run_id: str
@@ -42,6 +44,7 @@ class Run:
     moment: datetime | None
     newest_data: datetime | None = None
     announced: "RunFigures | None" = None
+    findings: Findings | None = None
 
     @classmethod
     def begin(cls, as_of: AsOf) -> "Run":

@@ -30,7 +30,7 @@ from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.report import first_findings
+from pipelines.why.report import Findings
 from pipelines.why.view import format_place
 from schemas.keys import QUEUE
 from schemas.outputs import (
@@ -56,8 +56,10 @@ EVENT_COUNTS = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 
-def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, wide: bool = False) -> None:
-    """Print the summary of a published as_of to standard output."""
+def print_summary(
+    warehouse: Warehouse, settings: Settings, as_of: datetime, first: Findings, *, wide: bool = False
+) -> None:
+    """Print the summary of a published as_of, with its first findings, to standard output."""
     catalog = settings.catalog
     off = queues_off_at(warehouse, as_of)
     (event_counts, waits, received, sent), (statuses, unresolved), found = run_concurrently(
@@ -75,16 +77,15 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, 
         ),
     )
     # Caveats about all figures come first, then the most urgent findings.
-    first, *others = found
-    findings = [*first, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
+    caveats, *others = found
+    findings = [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
-    verdict, worst = first_findings(warehouse, settings, as_of, off)
-    console.print(verdict, style="bold", soft_wrap=True)
-    if worst:
+    console.print(first.verdict, style="bold", soft_wrap=True)
+    if first.told:
         console.print("Look at first", style="bold")
-    for finding in worst:
+    for finding in first.told:
         _print_line(console, f"- {format_place(finding)}: {finding['sentence']}")
         _print_line(console, f"  {finding['action']}")
     print_statuses(console, statuses)

@@ -154,7 +154,7 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
 
 def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, PageTable]:
     """Read the verdict, and the first findings with the section that shows their rows."""
-    verdict, findings = first_findings(warehouse, settings, as_of)
+    found = first_findings(warehouse, settings, as_of)
     rows = [
         {
             "place": format_place(finding),
@@ -162,10 +162,10 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
             "action": finding["action"],
             "section": SECTIONS[finding["kind"]],
         }
-        for finding in findings
+        for finding in found.told
     ]
     return {
-        "verdict": _small_table(("sentence",), [{"sentence": verdict}]),
+        "verdict": _small_table(("sentence",), [{"sentence": found.verdict}]),
         "findings": _small_table(("place", "sentence", "action", "section"), rows),
     }
 

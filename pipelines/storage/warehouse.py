@@ -3,9 +3,10 @@
 import logging
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, date, datetime
+from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F, types as T
@@ -16,7 +17,7 @@ from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
-from pipelines.engine.frames import empty_frame
+from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.engine.housekeeping import housekept_table, sql_text
 from pipelines.engine.materialize import Materialize, materialized
 from pipelines.engine.small_jobs import read_in_one_task
@@ -194,6 +195,20 @@ class Warehouse:
         """Replace the rows of one as_of by these, which come without as_of; other rows stay."""
         stamped = rows.withColumns({"as_of": F.lit(as_of), "as_of_key": F.lit(as_of_key(as_of))})
         self.replace(table, stamped, where=of_as_of(table, as_of))
+
+    def replace_rows_of(self, table: Table, rows: Sequence[Mapping[str, Any]], as_of: datetime) -> None:
+        """Replace the rows of one as_of by a few that the driver knows, as `replace_as_of` does.
+
+        Where there are none, and were none, the table is created at most.
+        """
+        self.create_missing(table)
+        if not rows and self.read_as_of(table, as_of).isEmpty():
+            return
+        columns = [column for column in table.columns if column.name not in ("as_of", "as_of_key")]
+        values = [[row[column.name] for column in columns] for row in rows]
+        struct = T.StructType([column.field for column in columns])
+        frame = small_frame(self.spark, values, struct) if rows else empty_frame(self.spark, struct)
+        self.replace_as_of(table, frame, as_of)
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows, in one commit."""

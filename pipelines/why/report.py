@@ -1,9 +1,9 @@
 """The answer to why messages wait: the situation, the causes, and both by place."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -12,7 +12,7 @@ from pipelines.engine.concurrency import run_concurrently
 from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.causes import BY_CODE, CODES, OF_ORDER
+from pipelines.why.causes import BY_CODE, CODES
 from pipelines.why.causes.cause import ORDER, SEVERITIES, Explained, Occurrence, Teller
 from pipelines.why.details import details_of
 from pipelines.why.explained import explained_rows
@@ -26,6 +26,10 @@ FIRST = 5
 """Findings to look at first."""
 MOST_TOLD = 3
 """Rows of details that a sentence may name."""
+MOST_DETAILS = 10
+"""Rows of kinds and details of an answer, unless another limit is given."""
+COUNTED = ("code", "severity", "messages", "conversations")
+"""Of a finding, without its place and words."""
 
 
 def report_why(
@@ -87,43 +91,53 @@ def report_why(
     }
 
 
-def first_findings(
-    warehouse: Warehouse,
-    settings: Settings,
-    as_of: datetime,
-    off: Sequence[Mapping[str, Any]] | None = None,
-) -> tuple[str, list[Row]]:
-    """The verdict in one line, and the worst and largest findings, without those of the order.
+@dataclass(frozen=True)
+class Findings:
+    """What the open messages of an as_of say.
+
+    Attributes:
+        verdict: `verdict_sentence`.
+        counted: one row a code and place, the worst and largest first: `code`, `severity`, PLACE (null where
+            the place has none), `messages` and `conversations`.
+        told: rows as `findings` of `report_why` has them.
+    """
+
+    verdict: str
+    counted: list[Row]
+    told: list[Row]
+
+
+def first_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Findings:
+    """The findings of a published as_of, without those of the order; see `find_findings`."""
+    with warehouse.materializing() as materialize:
+        found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize, is_order_told=False)
+        return find_findings(settings, found, as_of)
+
+
+def find_findings(
+    settings: Settings, found: Explained, as_of: datetime, *, is_all_told: bool = False
+) -> Findings:
+    """Count all findings, and tell the first ones in words.
 
     Args:
-        warehouse: the tables.
         settings: the catalog, and where rules are written.
-        as_of: an as_of that was published.
-        off: `queues_off_at`, if it is known.
-
-    Returns:
-        `verdict_sentence`, and FIRST rows at most, as `findings` of `report_why` has them.
+        found: `explained_rows` of all open messages.
+        as_of: their as_of.
+        is_all_told: whether every finding is told; else FIRST at most, and none of the order.
     """
     teller = teller_of(settings, as_of)
-    with warehouse.materializing() as materialize:
-        found = explained_rows(
-            warehouse,
-            settings,
-            as_of=as_of,
-            materialize=materialize,
-            off=off,
-            is_order_told=False,
-        )
-        counted = _count_causes(found.rows, *PLACE, teller=teller, left_out=OF_ORDER)
-        pairs = [(place_of(row), row) for row in counted if row["severity"] != ORDER]
-        pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
-        first = pairs[:FIRST]
-        details = _details({row["code"] for _, row in first}, found, found.rows, FIRST)
-        verdict = verdict_sentence(settings.catalog, found.rows, pairs, as_of)
-    return verdict, [
-        _finding(place, tell({**row, "details": details[row["code"]][place]}, place, FIRST, teller))
-        for place, row in first
+    pairs = [(place_of(row), row) for row in _count_causes(found.rows, *PLACE, teller=teller)]
+    pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
+    urgent = [pair for pair in pairs if pair[1]["severity"] != ORDER]
+    asked, limit = (pairs, MOST_DETAILS) if is_all_told else (urgent[:FIRST], FIRST)
+    details = _details({row["code"] for _, row in asked}, found, found.rows, limit)
+    told = [
+        _finding(place, tell({**row, "details": details[row["code"]][place]}, place, limit, teller))
+        for place, row in asked
     ]
+    verdict = verdict_sentence(settings.catalog, found.rows, urgent, as_of)
+    counted = [{**{name: row[name] for name in COUNTED}, **place_row(place)} for place, row in pairs]
+    return Findings(verdict, counted, told)
 
 
 def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:
@@ -183,14 +197,13 @@ def _all_causes(
     return causes
 
 
-def _count_causes(rows: DataFrame, *by: str, teller: Teller, left_out: Sequence[str] = ()) -> list[Row]:
+def _count_causes(rows: DataFrame, *by: str, teller: Teller) -> list[Row]:
     """Count messages and conversations of each cause, by further columns, with oldest message and severity.
 
     The oldest message of all places decides the severity of all, which is then the worst of its places.
     """
     by_code = rows.select(*by, "message_id", "conversation_id", "since", F.explode("codes").alias("code"))
-    counted = by_code.where(~F.col("code").isin(*left_out)) if left_out else by_code
-    counted = counted.groupBy(*by, "code").agg(
+    counted = by_code.groupBy(*by, "code").agg(
         F.count(F.lit(1)).alias("messages"),
         F.count_distinct("conversation_id").alias("conversations"),
         F.min(F.concat(moment_of("since"), "message_id")).alias("oldest"),

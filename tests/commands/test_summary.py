@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pipelines.console.invocation import command_line, name_command
 from pipelines.nightly.summary import MOST_FINDINGS, MOST_WAITING, print_summary
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.report import first_findings
 from tests.support.factories import Row, at
 from tests.support.report_warehouse import (
     AS_OF,
@@ -62,7 +63,8 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     settings = write(session, tmp_path, written)
     capsys.readouterr()
 
-    print_summary(Warehouse(session, settings.warehouse), settings, AS_OF)
+    warehouse = Warehouse(session, settings.warehouse)
+    print_summary(warehouse, settings, AS_OF, first_findings(warehouse, settings, AS_OF))
 
     text = capsys.readouterr().out
     assert table_rows(text, "Events so far") == [["message_events", "20", "14", "2", "4"]]
@@ -127,7 +129,8 @@ def test_a_run_without_anything_says_so(
     embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = write(embedded, tmp_path, {})
-    print_summary(Warehouse(embedded, settings.warehouse), settings, AS_OF)
+    warehouse = Warehouse(embedded, settings.warehouse)
+    print_summary(warehouse, settings, AS_OF, first_findings(warehouse, settings, AS_OF))
     text = capsys.readouterr().out
     assert "Nothing waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text

@@ -2,7 +2,8 @@
 
 import re
 
-from pipelines.why.causes import BY_CODE, CAUSES, CODES, OF_ORDER
+from pipelines.why.causes import BY_CODE, CAUSES, CODES
+from pipelines.why.causes.cause import ORDER
 from tests.support.model.why import CODES as CODES_OF_MODEL
 from tests.support.processes import ROOT
 
@@ -12,7 +13,8 @@ PAGE = (ROOT / "docs" / "why.md").read_text("utf-8")
 def test_the_codes_are_those_of_the_model_in_one_order() -> None:
     assert tuple(CODES_OF_MODEL) == CODES
     assert len(BY_CODE) == len(CAUSES)
-    assert OF_ORDER == ("outranked", "own_group_first", "older_first", "first_in_line")
+    of_order = tuple(cause.code for cause in CAUSES if cause.severity == ORDER)
+    assert of_order == ("outranked", "own_group_first", "older_first", "first_in_line")
 
 
 def test_the_page_has_the_docstring_of_each_cause_in_their_order() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.support.harness import Row, one_log
+from schemas.outputs import FINDINGS, WAITS
+from tests.support.harness import Project, Row, difference, one_log
 from tests.support.model.moment import Moment
-from tests.support.model.why import CODES, why
+from tests.support.model.why import CODES, waits, why
 from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies import Log
 from tests.support.strategies.backlog_snapshots import joined_backlogs
@@ -32,7 +33,10 @@ def test_the_answer_equals_the_model(session: SparkSession, tmp_path: Path) -> N
     project.add(log.events)
     project.run(session, log.as_of)
     found = answer_of(project, session, log.as_of)
-    require_same_answer(found, why(moment_of(log, WINDOW), limit=LIMIT))
+    moment = moment_of(log, WINDOW)
+    expected = why(moment, limit=LIMIT)
+    require_same_answer(found, expected)
+    require_same_tables(project, expected, moment)
 
 
 def test_backlogs_have_every_cause_as_in_the_model(session: SparkSession, tmp_path: Path) -> None:
@@ -47,4 +51,22 @@ def test_backlogs_have_every_cause_as_in_the_model(session: SparkSession, tmp_pa
     found = answer_of(project, session, log.as_of)
     of_scenes = {"broker_disabled", "monitor_dropped", "monitor_missing", "too_many_tasks"}
     assert {cause["code"] for cause in found["causes"]} == set(CODES) - of_scenes
-    require_same_answer(found, why(moment_of(log, ACTIVATION, snapshots=snapshots), limit=LIMIT))
+    moment = moment_of(log, ACTIVATION, snapshots=snapshots)
+    expected = why(moment, limit=LIMIT)
+    require_same_answer(found, expected)
+    require_same_tables(project, expected, moment)
+
+
+def require_same_tables(project: Project, answer: Row, moment: Moment) -> None:
+    """Require that a night kept all findings of the answer, and the waits."""
+    found = {
+        table.name: project.table(table.name, [*table.names[2:], "as_of"]) for table in (FINDINGS, WAITS)
+    }
+    at = {"as_of": moment.as_of}
+    counted = [{name: row[name] for name in FINDINGS.names[2:]} | at for row in answer["findings"]]
+    assert difference(found["findings"], counted) == []
+    assert difference(found["waits"], [{**row, **at} for row in waits(moment)]) == []
+    [run] = project.table("runs")
+    counts = dict(run["row_counts"])
+    assert {name: counts[name] for name in found} == {name: len(rows) for name, rows in found.items()}
+    assert all(found.values())

@@ -1,7 +1,7 @@
 """The causes of `why`, in the order of docs/why.md: that of the modules, and of the classes in each."""
 
 from pipelines.why.causes import order, readers, rules, sending, unplaced
-from pipelines.why.causes.cause import ORDER, Cause
+from pipelines.why.causes.cause import Cause
 
 CAUSES: tuple[Cause, ...] = tuple(
     member()
@@ -13,5 +13,3 @@ CAUSES: tuple[Cause, ...] = tuple(
 """All of them; answers break ties in this order."""
 BY_CODE = {cause.code: cause for cause in CAUSES}
 CODES = tuple(BY_CODE)
-OF_ORDER = tuple(cause.code for cause in CAUSES if cause.severity == ORDER)
-"""Causes that only say where in the order a message stands."""

@@ -121,6 +121,27 @@ def findings_of(places: list[Row]) -> list[Row]:
     )
 
 
+def waits(moment: Moment) -> list[Row]:
+    """The rows of the table `waits`, without as_of: one a place and level of the schedules."""
+    rows = []
+    placed = [message for message in moment.open_messages if message.kind != "unresolved"]
+    for kind, place, level in {(message.kind, message.place, message.level) for message in placed}:
+        there = [each for each in placed if (each.kind, each.place, each.level) == (kind, place, level)]
+        held = [message for message in there if message.state in ("queue_off", "group_locked")]
+        seconds = sorted(seconds_waited(moment, message) for message in there)
+        rows.append(
+            {
+                **dict(zip(("kind", "instance", "database", "queue"), (kind, *place), strict=True)),
+                "level": level,
+                "ready": len(there) - len(held),
+                "held": len(held),
+                "oldest_seconds": seconds[-1],
+                "p95_seconds": round(percentile(seconds, 0.95), 2),
+            }
+        )
+    return rows
+
+
 def name_texts(causes: Causes, chosen: list[OpenMessage]) -> None:
     """Texts of the server of one kind have the text of the message that has waited longest."""
     first: dict[str, str] = {}
