@@ -123,6 +123,12 @@ TRANSMISSION_SCHEDULE = Table(
         optional("size_bytes", "bigint", "body in bytes, for blocks; null if not logged"),
         optional("priority", "int", "sending endpoint's level 1..10; null if unknown"),
         required("transmit_priority", "int", "level 1..10 used for sending"),
+        optional(
+            "honored",
+            "boolean",
+            "database honors priorities, so priority counts; false if forwarded; null: not known, priority "
+            "counts if it does, or in rows of an older version",
+        ),
         required("elevated", "boolean", "starvation prevention raised transmit_priority"),
         required("forwarded", "boolean", "instance only passes it on"),
         optional("block", "bigint", "block with its last fragment, from 1; null with blocks off"),

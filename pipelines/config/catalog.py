@@ -68,8 +68,8 @@ class Catalog(Shape):
 
     instances: tuple[Instance, ...] = ()
 
-    def database_rows(self) -> Iterator[tuple[str, str, bool]]:
-        """Yield (instance, database, honor_broker_priority), one a database."""
+    def database_rows(self) -> Iterator[tuple[str, str, bool | None]]:
+        """Yield (instance, database, honor_broker_priority), one a database; None if it is not known."""
         for instance, database in self._databases():
             yield instance.name, database.name, database.honor_broker_priority
 

@@ -57,7 +57,8 @@ class Proposal:
         said = {(each.instance, each.database): each for file in self.files for each in file.honor_settings}
         for place, each in said.items():
             if known.get(place, each.is_on) != each.is_on:
-                turned, is_now = ("on", "off") if each.is_on else ("off", "on")
+                turned = "on" if each.is_on else "off"
+                is_now = {True: "on", False: "off", None: "not known"}[known[place]]
                 yield (
                     f"{each.location}: HONOR_BROKER_PRIORITY is turned {turned}, and the answer takes it "
                     "as it "

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.python_workers import Work
 from pipelines.questions.overtaken import count_passed_by_level, group_by_key
+from pipelines.schedules.transmission import base_level
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class LinkRows:
         message_events: message events of any time.
         messages: `describe_messages` of them.
         endpoints: `endpoints` rows.
-        honoring: (instance, database) with honor_broker_priority on, unique.
+        honoring: (instance, database, honors), unique by the first two; null is not known.
     """
 
     message_events: DataFrame
@@ -81,7 +81,7 @@ def conformance_links(
         *LINK,
         F.unix_micros("sendable_at").alias("sendable"),
         F.unix_micros("arrived_at").alias("arrived"),
-        F.when(F.col("honors"), F.col("priority")).otherwise(F.lit(DEFAULT_LEVEL)).cast("int").alias("level"),
+        base_level(F.col("honors"), F.col("priority")).cast("int").alias("level"),
         F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
     )
     return counted.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
@@ -103,11 +103,7 @@ def _links(endpoints: DataFrame, honoring: DataFrame, as_of: datetime) -> DataFr
         senders.join(receivers, DIRECTION)
         .where("sending_instance <> receiving_instance")
         .join(
-            F.broadcast(
-                honoring.select(
-                    F.col("instance").alias("sending_instance"), "database", F.lit(True).alias("honors")
-                )
-            ),
+            F.broadcast(honoring.withColumnRenamed("instance", "sending_instance")),
             ["sending_instance", "database"],
             "left",
         )

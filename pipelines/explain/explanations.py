@@ -95,8 +95,8 @@ class Message:
     endpoints: tuple[Endpoint, ...]
 
 
-def honor_settings(catalog: Catalog) -> dict[tuple[str, str], bool]:
-    """Return honor_broker_priority by (instance, database), from the catalog."""
+def honor_settings(catalog: Catalog) -> dict[tuple[str, str], bool | None]:
+    """Return honor_broker_priority by (instance, database), from the catalog; None is not known."""
     return {(instance, database): on for instance, database, on in catalog.database_rows()}
 
 
@@ -140,7 +140,7 @@ def explain_message(
     message_id: str,
     *,
     as_of: datetime,
-    honors: Mapping[tuple[str, str], bool],
+    honors: Mapping[tuple[str, str], bool | None],
     catalog: Catalog | None = None,
 ) -> Message:
     """Explain the position of a message at as_of and count the messages before it.
@@ -149,7 +149,7 @@ def explain_message(
         warehouse: what to read.
         message_id: the message.
         as_of: an as_of that was published.
-        honors: honor_broker_priority by (instance, database); what is not there has it off.
+        honors: honor_broker_priority by (instance, database); what is not there is not known.
         catalog: its services are names in use.
 
     Raises:

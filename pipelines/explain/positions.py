@@ -205,14 +205,14 @@ def _find_in_queue(
 def explain_transmission(
     transmissions: DataFrame,
     message_id: str,
-    honors: Mapping[tuple[str, str], bool],
+    honors: Mapping[tuple[str, str], bool | None],
 ) -> list[TransmissionPosition]:
     """Find a message in the transmission schedule, where it waits and where it is being forwarded.
 
     Args:
         transmissions: `transmission_schedule` rows of one as_of.
         message_id: the message.
-        honors: honor_broker_priority by (instance, database); what is not there has it off.
+        honors: honor_broker_priority by (instance, database); what is not there is not known.
 
     Returns:
         One item per instance, ordered by it; none if it is not in the schedule.
@@ -225,7 +225,7 @@ def explain_transmission(
     return [
         TransmissionPosition(
             **{name: row[name] for name in columns},
-            reason=describe_transmit_level(row, honors.get((row["instance"], row["database"]), False)),
+            reason=describe_transmit_level(row, honors.get((row["instance"], row["database"]))),
             ahead=_count_ahead(
                 transmissions.where(F.col("instance") == row["instance"]),
                 row["position"],
@@ -236,25 +236,28 @@ def explain_transmission(
     ]
 
 
-def describe_transmit_level(row: Mapping[str, Any], honors: bool) -> str:
+def describe_transmit_level(row: Mapping[str, Any], honors: bool | None) -> str:
     """Say why the level that counts for sending is what it is.
 
     Args:
         row: a row of `transmission_schedule`.
         honors: whether the database that holds the message has HONOR_BROKER_PRIORITY on in the catalog of
-            today, which may not be that of the run.
+            today, which may not be that of the run; None is not known.
     """
     if row["forwarded"]:
         return f"forwarded messages are always sent at {DEFAULT_LEVEL}"
-    base = row["priority"] if honors else DEFAULT_LEVEL
+    base = DEFAULT_LEVEL if honors is False or row["priority"] is None else row["priority"]
     counts = row["transmit_priority"]
     fits = counts > base if row["elevated"] else counts == base
     if not fits:
-        now, then = ("on", "off") if honors else ("off", "on")
+        now, then = ("off", "on") if honors is False else ("on", "off")
+        is_now = "that is not known now" if honors is None else f"has it {now} now"
         reason = (
             f"the catalog was another one when it was scheduled: {row['database']} had HONOR_BROKER_PRIORITY "
-            f"{then} then, and has it {now} now"
+            f"{then} then, and {is_now}"
         )
+    elif honors is None:
+        reason = f"whether {row['database']} honors priorities is not known; the level counts if it does"
     elif honors:
         reason = f"{row['database']} honors priorities, so the sending endpoint's level counts"
     else:

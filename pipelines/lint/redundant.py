@@ -136,19 +136,17 @@ def lint_levels(
 ) -> Iterator[Finding]:
     """Yield at most two findings for each database.
 
-    A database without HONOR_BROKER_PRIORITY sends everything at 5; what the catalog does not mention
-    has it off, as in the engine. Without any catalog only the scripts say so. Rules of level 5 lose nothing
-    by it. The levels of a database are those of its rules: with many of them, most of the sending goes to the
-    highest two or three (Conversation Priorities in the vendor's documentation).
+    A database without HONOR_BROKER_PRIORITY sends everything at 5; of what the catalog does not mention only
+    the scripts say so. Rules of level 5 lose nothing by it. The levels of a database are those of its rules:
+    with many of them, most of the sending goes to the highest two or three (Conversation Priorities in the
+    vendor's documentation).
     """
     honors = {(row[0], row[1]): row[2] for row in catalog.database_rows()} if catalog else {}
     in_scripts = {(each.instance, each.database): each for each in honor_settings}
     for database_key, rules in databases.items():
         not_default = [rule for rule in rules.rules if rule.level != DEFAULT_LEVEL]
         if not_default:
-            yield from _honor(
-                catalog, honors.get(database_key), in_scripts.get(database_key), not_default, locations
-            )
+            yield from _honor(honors.get(database_key), in_scripts.get(database_key), not_default, locations)
         levels = sorted({rule.level for rule in rules.rules}, reverse=True)
         if len(levels) > MOST_LEVELS:
             first = _first(rules.rules, locations)
@@ -165,7 +163,6 @@ def lint_levels(
 
 
 def _honor(
-    catalog: Catalog | None,
     in_catalog: bool | None,
     in_script: HonorSetting | None,
     rules: Sequence[RuleVersion],
@@ -175,7 +172,7 @@ def _honor(
     first = _first(rules, locations)
     database_key = first.instance, first.database
     is_on = in_script.is_on if in_script else None
-    if (in_catalog and is_on is not False) or (catalog is None and is_on is not False):
+    if in_catalog is not False and is_on is not False:
         return
     rules_count = f"1 rule, {first.name!r}, counts"
     if len(rules) > 1:
@@ -185,17 +182,14 @@ def _honor(
         f"ALTER DATABASE {quote_name(database_key[1])} SET {option}" if database_key[1] else f"SET {option}"
     )
     if in_script is None or (not is_on and not in_catalog):
-        why = " (the catalog does not mention the database)" if catalog and in_catalog is None else ""
-        head = f"{option} is off in {format_database(database_key)}{why}"
+        head = f"{option} is off in {format_database(database_key)}"
         fix = f"turn it on, {alter} ON, and write honor_broker_priority: true in the catalog"
     else:
         location = in_script.location
         turns = f"line {location.line} turns it {'on' if is_on else 'off'}"
-        says = (
-            "does not mention the database" if in_catalog is None else f"says {'on' if in_catalog else 'off'}"
-        )
-        head = f"{option} of {format_database(database_key)}: {turns}, the catalog {says}, so by the {{}}"
-        head = head.format("catalog" if is_on else "script")
+        says = f"the catalog says {'on' if in_catalog else 'off'}"
+        by = "catalog" if is_on else "script"
+        head = f"{option} of {format_database(database_key)}: {turns}, {says}, so by the {by}"
         fix = "write honor_broker_priority: true in the catalog, if the script was run"
         if not is_on:
             fix = f"write {alter} ON in the script, or honor_broker_priority: false in the catalog"

@@ -128,8 +128,8 @@ def _compare_catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row
         for database in instance.databases
         if (instance.name, database.name) == snapshot.database_key
     )
-    if "databases" in snapshot.small:
-        one, other = ({"": _on_or_off(each.honor_broker_priority)} for each in (shown, held))
+    if shown.honor_broker_priority is not None:
+        one, other = ({"": _on_or_off(bool(each.honor_broker_priority))} for each in (shown, held))
         yield from _compare(snapshot, "honor_broker_priority", one, other)
     if QUEUES in snapshot.small:
         status = {

@@ -70,7 +70,7 @@ def with_common_columns(rows: DataFrame, schedule: Schedule) -> DataFrame:
         (transmission or forwarded beside those of queues), `since` (begin of the wait), `held_since` (since
         when its group is locked, or the queue off in which or for which it waits), `held_source`,
         `waits_for` (a queue that is off), and NAMES (null if not known); null in queues: `held_by` (the
-        database that holds it), `sent_level` (of the sending endpoint), `block` and `status`.
+        database that holds it), `sent_level` (of the sending endpoint), `honored`, `block` and `status`.
     """
     columns = _of_queues() if schedule is RECEIVE else _of_transmission()
     return rows.withColumns({"kind": F.lit(schedule.name), **columns})
@@ -85,6 +85,7 @@ def _of_queues() -> dict[str, Column]:
         "waits_for": _null("string"),
         "held_by": _null("string"),
         "sent_level": _null("int"),
+        "honored": _null("boolean"),
         "block": _null("bigint"),
         "status": _null("string"),
     }

@@ -28,7 +28,7 @@ class Catalog:
 
     Attributes:
         bindings: (instance, database, service, queue), unique by the first three.
-        honoring: (instance, database) with honor_broker_priority on, unique.
+        honoring: (instance, database, honors), unique by the first two; null is not known.
         queues: (instance, database, queue, is_on).
     """
 

@@ -20,7 +20,7 @@ def catalog_frames(warehouse: Warehouse, settings: Settings) -> Catalog:
     spark, catalog = warehouse.spark, settings.catalog
     return Catalog(
         bindings=small_frame(spark, catalog.service_bindings(), BINDINGS),
-        honoring=small_frame(spark, catalog.database_rows(), DATABASES).where("honors").drop("honors"),
+        honoring=small_frame(spark, catalog.database_rows(), DATABASES),
         queues=small_frame(spark, catalog.queue_rows(), QUEUES),
     )
 

@@ -54,21 +54,32 @@ def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, of
 def with_transmit_priority(
     rows: DataFrame, honoring: DataFrame, *, as_of: datetime, starvation: Starvation | None
 ) -> DataFrame:
-    """Add the level that counts for sending, `transmit_priority`, and `elevated`.
+    """Add the level that counts for sending, `transmit_priority`, `elevated` and `honored`.
 
     Args:
         rows: instance, database, `forwarded`, `priority` and `sendable_at`, as in `sendable`.
-        honoring: (instance, database) with honor_broker_priority on, unique.
+        honoring: (instance, database, honors), unique by the first two; null is not known.
         as_of: the instant, for starvation prevention.
         starvation: settings of starvation prevention; None is off.
     """
-    flagged = rows.join(
-        F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "database"], "left"
-    )
-    counts = F.col("honors") & ~F.col("forwarded")
-    base = F.when(counts, F.col("priority")).otherwise(F.lit(DEFAULT_LEVEL))
+    flagged = rows.drop("honored").join(F.broadcast(honoring), ["instance", "database"], "left")
+    honored = F.when(F.col("forwarded"), F.lit(False)).otherwise(F.col("honors"))
+    base = base_level(honored, F.col("priority"))
     raised = F.when(F.col("forwarded"), base).otherwise(_raised(base, as_of, starvation))
-    return flagged.withColumns({"transmit_priority": raised, "elevated": raised > base}).drop("honors")
+    return flagged.withColumns(
+        {"honored": honored, "transmit_priority": raised, "elevated": raised > base}
+    ).drop("honors")
+
+
+def base_level(honored: Column, priority: Column) -> Column:
+    """The level that counts for sending before waiting raises it.
+
+    Args:
+        honored: whether the level of the sending endpoint counts; null, not known, is taken for yes.
+        priority: that level; null if it is not known.
+    """
+    default = F.lit(DEFAULT_LEVEL)
+    return F.when(F.coalesce(honored, F.lit(True)), F.coalesce(priority, default)).otherwise(default)
 
 
 def transmission_order(rows: DataFrame, *, are_many: bool) -> DataFrame:

@@ -58,7 +58,7 @@ def sent_by_level(
     Args:
         schedule: `transmission_schedule` rows of one as_of.
         levels: as for `received_by_level`.
-        honoring: for each of `SCENARIOS` (instance, database) with honor_broker_priority on, unique.
+        honoring: for each of `SCENARIOS` (instance, database, honors), unique by the first two.
         starvation: for each of `SCENARIOS` the settings of starvation prevention.
         as_of: the instant.
 

@@ -49,7 +49,7 @@ def explained_rows(
 
     Args:
         warehouse: the tables.
-        settings: bindings, honor flags, monitors and snapshots.
+        settings: bindings, monitors and snapshots.
         as_of: an as_of that was published.
         materialize: computes a frame once.
         off: `queues_off_at`, if it is known.
@@ -70,16 +70,10 @@ def explained_rows(
     receives = receives_of(warehouse, catalog, queues, monitors, as_of, is_activation_computed=is_computed)
     times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
     taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
-    honoring = small_frame(
-        warehouse.spark,
-        [(instance, database) for instance, database, honors in catalog.database_rows() if honors],
-        "instance string, held_by string",
-    )
     rows = (
         rows.join(F.broadcast(receives), QUEUE, "left")
         .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
         .join(taken, "message_id", "left")
-        .join(F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "held_by"], "left")
         .withColumn("broker_database", F.coalesce("held_by", "database"))
         .join(F.broadcast(_brokers_off(warehouse, settings, as_of)), ["instance", "broker_database"], "left")
     )

@@ -25,7 +25,7 @@ OF_MESSAGE = (
         "counts_as",
         "level",
     ),
-    *("state", "since", "held_since", "held_by", "waits_for", "sent_level", "block", "status"),
+    *("state", "since", "held_since", "held_by", "waits_for", "sent_level", "honored", "block", "status"),
 )
 """Of `read_open`."""
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.questions.caveats import say_unknown_honor
 from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -45,7 +46,7 @@ def report_why(
         limit: rows of kinds and details.
 
     Returns:
-        `as_of`, `situation`, `causes`, `findings` and `places`; see docs/why.md.
+        `as_of`, `caveats` (sentences), `situation`, `causes`, `findings` and `places`; see docs/why.md.
 
     Raises:
         ConfigError: a filter names a queue, contract or service that is unknown.
@@ -62,6 +63,8 @@ def report_why(
             partial(_all_causes, found, fitting, limit, teller),
             partial(describe_ahead, found.rows, fitting),
         )
+        sent = fitting.where("state = 'transmission' and honored is null")
+        caveats = [*say_unknown_honor(sent.withColumn("database", F.col("held_by")))]
     for place, situation in situations.items():
         situation["ahead"] = ahead.get(place) if place is not None else None
     if len(ahead) == 1:
@@ -81,6 +84,7 @@ def report_why(
     findings.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     return {
         "as_of": as_of,
+        "caveats": caveats,
         "situation": situations[None],
         "causes": told.get(None, []),
         "findings": [_finding(place, cause) for place, cause in findings],

@@ -23,6 +23,8 @@ def print_why(answer: Row) -> None:
 
     if not answer["places"]:
         say(f"No open message fits at {format_instant(answer['as_of'])}.")
+    for caveat in answer["caveats"]:
+        say(f"{caveat[0].upper()}{caveat[1:]}.")
     for place in answer["places"]:
         say(format_place(place), "bold")
         say(situation_sentence(place, answer["as_of"]))

@@ -45,7 +45,7 @@ def overtaken(session: SparkSession, messages: list[str], **options: object) -> 
         only later on | FORWARD_ACCEPTED | 12:00                | HUB
         only sent     | SENT             | 09:00                | HUB
     """
-    honoring = "instance | database\nSQL1 | A\nSQL2 | C"
+    honoring = "instance | database | honors boolean\nSQL1 | A | true\nSQL1 | B | false\nSQL2 | C | true"
     rows = LinkRows(
         frame(session, forwarded),
         frame(session, "\n".join([header, *messages])),

@@ -343,11 +343,23 @@ OFF = "A has HONOR_BROKER_PRIORITY off, so it is sent at 5"
         (2, 4, True, False, f"{OTHER} on then, and has it off now; {RAISED}"),
         (7, 6, True, True, f"{OTHER} off then, and has it on now; {RAISED}"),
         (7, 6, True, False, f"{OFF}; {RAISED}"),
+        (7, 7, False, None, "whether A honors priorities is not known; the level counts if it does"),
+        (7, 5, False, None, f"{OTHER} off then, and that is not known now"),
     ],
-    ids=["on", "off", "was on", "was off", "was on, raised", "was off, raised", "raised"],
+    ids=[
+        "on",
+        "off",
+        "was on",
+        "was off",
+        "was on, raised",
+        "was off, raised",
+        "raised",
+        "not known",
+        "was off, not known",
+    ],
 )
 def test_why_a_level_counts_for_sending(
-    priority: int, counts: int, elevated: bool, honors: bool, reason: str
+    priority: int, counts: int, elevated: bool, honors: bool | None, reason: str
 ) -> None:
     row = sent("m", 1, counts, priority=priority, elevated=elevated)
     assert describe_transmit_level(row, honors) == reason

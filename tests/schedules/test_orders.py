@@ -4,6 +4,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import cast
 
+from pyspark.sql import functions as F
+
 from pipelines.config.load import Settings
 from pipelines.config.model import Blocks, Receive, Transmission
 from pipelines.schedules.orders import Backlog, Catalog, Orders, backlog, on_their_way, orders, queued
@@ -31,7 +33,7 @@ class Company:
         """)
         self.catalog = Catalog(
             bindings=catalog.drop("is_on"),
-            honoring=catalog.select("instance", "database"),
+            honoring=catalog.select("instance", "database", F.col("is_on").alias("honors")),
             queues=catalog.drop("service"),
         )
         services = {"instance": "SQL1", "contract": "Gold", "created_at": at(0), "is_initiator": False}

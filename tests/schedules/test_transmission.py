@@ -169,26 +169,36 @@ def test_what_an_instance_passes_on(draw: Draw) -> None:
         waits_source string         | -      | -      | -        | -
     """)
     assert_same(found.select(*expected.columns), expected)
-    later = {"as_of", "as_of_key", "position", "block", "transmit_priority", "elevated"}
+    later = {"as_of", "as_of_key", "position", "block", "transmit_priority", "elevated", "honored"}
     assert {*found.columns} == {*TRANSMISSION_SCHEDULE.names} - later
 
 
 def test_the_level_that_counts_for_sending(draw: Draw) -> None:
-    """It is 5 without HONOR_BROKER_PRIORITY and of what is forwarded; starvation adds 2 every 10 minutes."""
-    honoring = draw("instance | database\n SQL1 | Honors")
-    expected = draw.columns(TRANSMISSION_SCHEDULE)("""
-        instance | database | forwarded | priority | sendable_at     | transmit_priority | plain int
-        SQL1     | Honors   | false     | 1        | 12:50           | 3                 | 1
-        SQL1     | Honors   | false     | 1        | 12:50:00.000001 | 1                 | 1
-        SQL1     | Honors   | false     | 1        | 12:30           | 7                 | 1
-        SQL1     | Honors   | false     | 8        | 12:00           | 10                | 8
-        SQL1     | Honors   | false     | 10       | 12:00           | 10                | 10
-        SQL1     | Other    | false     | 10       | 12:50           | 7                 | 5
-        SQL2     | Honors   | false     | 1        | 13:00           | 5                 | 5
-        SQL1     | Honors   | true      | 10       | 12:00           | 5                 | 5
-        SQL1     | Other    | true      | -        | 12:00           | 5                 | 5
+    """It is 5 without HONOR_BROKER_PRIORITY and of what is forwarded; starvation adds 2 every 10 minutes.
+
+    A database of which the flag is not known sends by priority.
+    """
+    honoring = draw("""
+        instance | database | honors boolean
+        SQL1     | Honors   | true
+        SQL1     | Other    | false
+        SQL1     | Silent   | -
     """)
-    rows = expected.drop("transmit_priority")
+    expected = draw.columns(TRANSMISSION_SCHEDULE)("""
+        instance | database | forwarded | priority | sendable_at     | honored | transmit_priority | plain int
+        SQL1     | Honors   | false     | 1        | 12:50           | true    | 3                 | 1
+        SQL1     | Honors   | false     | 1        | 12:50:00.000001 | true    | 1                 | 1
+        SQL1     | Honors   | false     | 1        | 12:30           | true    | 7                 | 1
+        SQL1     | Honors   | false     | 8        | 12:00           | true    | 10                | 8
+        SQL1     | Honors   | false     | 10       | 12:00           | true    | 10                | 10
+        SQL1     | Other    | false     | 10       | 12:50           | false   | 7                 | 5
+        SQL1     | Silent   | false     | 1        | 12:50           | -       | 3                 | 1
+        SQL1     | Silent   | false     | -        | 13:00           | -       | 5                 | 5
+        SQL2     | Honors   | false     | 1        | 13:00           | -       | 1                 | 1
+        SQL1     | Honors   | true      | 10       | 12:00           | false   | 5                 | 5
+        SQL1     | Other    | true      | -        | 12:00           | false   | 5                 | 5
+    """)
+    rows = expected.drop("transmit_priority", "honored")
     starvation = Starvation(after_seconds=600.0, raise_by=2)
     found = with_transmit_priority(rows, honoring, as_of=at(60), starvation=starvation)
     assert_same(found.select(*expected.columns), expected)

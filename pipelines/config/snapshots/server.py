@@ -23,6 +23,12 @@ from pipelines.config.snapshots.views import (
 Rows = list[dict[str, Any]]
 
 
+class ShownDatabase(Database):
+    """A database as a snapshot shows it: what no view says is None, for it is not known."""
+
+    honor_broker_priority: bool | None = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True)
 class CapturedSnapshot:
     """A database of a capture, as the settings declare others.
@@ -143,9 +149,9 @@ class ServerSnapshot:
         by_rows = {service: queue for queue, services in self.services.items() for service in services}
         shown = tuple(_queue(row) for row in self.small.get(QUEUES, []))
         known = {queue.name for queue in shown}
-        return Database(
+        return ShownDatabase(
             name=self.declared.database,
-            honor_broker_priority=any(row["is_honor_broker_priority_on"] for row in self._own_row()),
+            honor_broker_priority=next((row["is_honor_broker_priority_on"] for row in self._own_row()), None),
             queues=shown + tuple(Queue(name=name) for name in self.services if name not in known),
             services=tuple(Service(name=name, queue=queue) for name, queue in {**by_rows, **bound}.items()),
         )

@@ -28,7 +28,7 @@ class HonorOff(Cause):
     severity = MISCONFIGURED
     condition = (
         "kind = 'transmission' and endpoint_priority is not null and "
-        f"sent_level > {DEFAULT_LEVEL} and honors is null and waits_for is null and status is null"
+        f"sent_level > {DEFAULT_LEVEL} and not honored and waits_for is null and status is null"
     )
     columns = {**same("instance"), "database": "held_by"}
 

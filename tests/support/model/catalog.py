@@ -16,12 +16,12 @@ class Catalog:
             for database in instance.get("databases") or []:
                 yield instance["name"], database["name"], database
 
-    def honors_priority(self, instance: str, database: str) -> bool:
-        """HONOR_BROKER_PRIORITY of the database; off by default."""
+    def honors_priority(self, instance: str, database: str) -> bool | None:
+        """HONOR_BROKER_PRIORITY of the database, off by default; not known of a database without entry."""
         for instance_name, database_name, entry in self._databases():
             if (instance_name, database_name) == (instance, database):
                 return is_on(entry.get("honor_broker_priority", False))
-        return False
+        return None
 
     def queue(self, queue: QueueKey) -> Row:
         """What it says of the queue; empty where it does not mention it."""

@@ -74,13 +74,14 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
     off: QueueKey | None = None
     if item.acceptance:
         database = item.acceptance["database"]
+        honored: bool | None = False
         transmit_priority = raised = DEFAULT_LEVEL
     else:
         assert sender is not None
         off = queue_off(state, message)
         database = off[1] if off else sender.database
         honored = state.catalog.honors_priority(item.instance, database)
-        transmit_priority = sender.priority if honored else DEFAULT_LEVEL
+        transmit_priority = DEFAULT_LEVEL if honored is False else sender.priority
         raised = _raised(transmit_priority, state.as_of - sendable_at, starvation)
     from_service, to_service = _services(sender, receiver)
     waits_since, waits_source = state.off_since(off) if off else (None, None)
@@ -102,6 +103,7 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         "size_bytes": message.size_bytes,
         "priority": sender.priority if sender else None,
         "transmit_priority": raised,
+        "honored": honored,
         "elevated": raised > transmit_priority,
         "forwarded": item.acceptance is not None,
         "block": None,

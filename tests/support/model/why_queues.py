@@ -266,7 +266,7 @@ def _reason(moment: Moment, message: OpenMessage) -> str | None:
 
 def _honor_off(moment: Moment, message: OpenMessage) -> Row | None:
     where = (message.row["instance"], message.row["database"])
-    if message.row["priority"] <= DEFAULT_LEVEL or moment.catalog.honors_priority(*where):
+    if message.row["priority"] <= DEFAULT_LEVEL or moment.catalog.honors_priority(*where) is not False:
         return None
     return {"instance": where[0], "database": where[1]}
 
