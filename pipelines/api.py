@@ -123,9 +123,8 @@ class OpenWarehouse:
         if queue is None and (instance is None or database is not None):
             raise ConfigError("next: name a queue, or an instance (without a database) for what it sends")
         place = QueueFilter(queue, instance, database)
-        return report_next(
-            self._warehouse, place, as_of=self._published(as_of), limit=limit, catalog=self._settings.catalog
-        )
+        settings, moment = self._asked(as_of)
+        return report_next(self._warehouse, place, as_of=moment, limit=limit, catalog=settings.catalog)
 
     def why(
         self,
@@ -147,7 +146,8 @@ class OpenWarehouse:
         filters = Filters(
             queue, transmission, instance, database, contract, service, remote_service, conversation
         )
-        return report_why(self._warehouse, self._settings, filters, as_of=self._published(as_of), limit=limit)
+        settings, moment = self._asked(as_of)
+        return report_why(self._warehouse, settings, filters, as_of=moment, limit=limit)
 
     def waiting(self, *, as_of: Moment = None, limit: int = 50, by: Sequence[str] = ()) -> Answer:
         """Say which messages wait how long, and which are overtaken most.
@@ -174,17 +174,14 @@ class OpenWarehouse:
 
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
-        found = explain_conversation(
-            self._warehouse,
-            conversation,
-            as_of=self._published(as_of),
-            catalog=self._settings.catalog,
-        )
+        settings, moment = self._asked(as_of)
+        found = explain_conversation(self._warehouse, conversation, as_of=moment, catalog=settings.catalog)
         return asdict(found)
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
-        catalog, moment = self._settings.catalog, self._published(as_of)
+        settings, moment = self._asked(as_of)
+        catalog = settings.catalog
         honors = honor_settings(catalog)
         found = explain_message(self._warehouse, message_id, as_of=moment, honors=honors, catalog=catalog)
         return asdict(found)
@@ -206,13 +203,18 @@ class OpenWarehouse:
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say how snapshots of a server differ from rules, catalog and ledger."""
         require_snapshots(self._settings)
-        moment = self._published(as_of)
-        return report_differences(self._warehouse, self._settings, as_of=moment, limit=limit)
+        settings, moment = self._asked(as_of)
+        return report_differences(self._warehouse, settings, as_of=moment, limit=limit)
 
     def rejected(self, *, limit: int = 3) -> list[Answer]:
         """Say why rows of the inputs were rejected, with some of each reason."""
         checked_runs(self._warehouse)
         return report_rejected(self._warehouse, limit=limit)
+
+    def _asked(self, as_of: Moment) -> tuple[Settings, datetime]:
+        """The as_of that is asked about, and the settings with its catalog."""
+        moment = self._published(as_of)
+        return self._settings.at(moment), moment
 
     def _published(self, as_of: Moment) -> datetime:
         if as_of == LATEST:

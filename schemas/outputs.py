@@ -253,6 +253,40 @@ PRIORITY_RULES = Table(
     checks={"level": "level between 1 and 10", "period": "valid_to is null or valid_to > valid_from"},
 )
 
+CATALOG_HISTORY = Table(
+    name="catalog_history",
+    comment="What snapshots show of catalogs: one row per attribute and validity [valid_from, valid_to).",
+    columns=(
+        required("instance", "string", "instance"),
+        required("database", "string", "database"),
+        required("kind", "string", "database, queue, service or contract"),
+        required("name", "string", "of the database, queue, service or contract"),
+        required(
+            "attribute",
+            "string",
+            "database: broker_enabled, honor, broker_guid; queue: on, activation, procedure, max_readers; "
+            "service: queue; contract: exists",
+        ),
+        optional(
+            "valid_from",
+            "timestamp",
+            "taken_at of the first snapshot with this value, UTC; null if none before it shows otherwise",
+        ),
+        required("value", "string", "value; of a switch true or false"),
+        optional(
+            "valid_to",
+            "timestamp",
+            "taken_at of the first snapshot without this value, UTC; null if it still holds",
+        ),
+        required("source", "string", "snapshot"),
+    ),
+    key=("instance", "database", "kind", "name", "attribute", "valid_from"),
+    checks={
+        "known_kind": "kind in ('database', 'queue', 'service', 'contract')",
+        "period": "valid_to is null or valid_from is null or valid_to > valid_from",
+    },
+)
+
 REJECTED_EVENTS = Table(
     name="rejected_events",
     comment="Rejected input rows: one row per input, event, reason and raw row.",
@@ -452,7 +486,9 @@ CAPTURES = Table(
         required("instance", "string", "instance"),
         required("taken_at", "timestamp", "capture's moment, UTC"),
         required("first_seen", "timestamp", "start of the run that read it, UTC"),
-        required("databases", "string", "databases that it shows, as JSON: name, catalog, rule_lines"),
+        required(
+            "databases", "string", "databases that it shows, as JSON: name, catalog, rule_lines, complete"
+        ),
         required("catalogs", "string", "catalogs that no earlier row has, by hash, as JSON: rows by view"),
     ),
     key=("capture_id", "path"),

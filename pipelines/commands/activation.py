@@ -45,11 +45,11 @@ def main(argv: Sequence[str]) -> int:
             require_whole(warehouse)
             as_of = _find_as_of(warehouse, settings, options.as_of)
             require_as_of_left(warehouse, settings, as_of)
-            write_activation(warehouse, settings, as_of, read_completed_batches(warehouse))
+            write_activation(warehouse, settings.at(as_of), as_of, read_completed_batches(warehouse))
         return 0
     as_of = _find_as_of(warehouse, settings, options.as_of)
-    queue = find_queue(settings, warehouse, as_of, options.queue)
-    report = activation_of_queue(warehouse, as_of, queue, settings.catalog)
+    queue = find_queue(settings.at(as_of), warehouse, as_of, options.queue)
+    report = activation_of_queue(warehouse, as_of, queue, settings.at(as_of).catalog)
     if options.format == "json":
         print(to_json(report))
     else:

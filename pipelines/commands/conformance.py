@@ -66,6 +66,7 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "conformance")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
+    settings = settings.at(as_of)
     window = options.window_hours
     tolerance = timedelta(milliseconds=options.tolerance_ms)
     require_window_left(warehouse, as_of=as_of, window=window, tolerance=tolerance)

@@ -107,7 +107,7 @@ def _lint_settings(options: Namespace) -> list[Finding]:
     else:
         checked_runs(warehouse)
         moment = options.as_of
-    found, remarks = lint_warehouse(warehouse, settings, history, moment=moment)
+    found, remarks = lint_warehouse(warehouse, settings.at(moment), history, moment=moment)
     for remark in remarks:
         print(escape_line(remark), file=sys.stderr)
     return found

@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
     if run.findings and not options.quiet:
-        print_summary(warehouse, settings, run.as_of, run.findings, wide=options.wide)
+        print_summary(warehouse, settings.at(run.as_of), run.as_of, run.findings, wide=options.wide)
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"
     for row in missed:

@@ -19,7 +19,7 @@ class Asked:
     """What a question is asked with.
 
     Attributes:
-        settings: those that --config names.
+        settings: those that --config names, with the catalog of as_of.
         warehouse: their tables.
         as_of: the published as_of.
         options: the command line.
@@ -75,7 +75,7 @@ class Question:
         self.check(options)
         settings, warehouse = opened(options, self.name)
         as_of = published_as_of(warehouse, settings, options.as_of)
-        asked = Asked(settings, warehouse, as_of, options)
+        asked = Asked(settings.at(as_of), warehouse, as_of, options)
         answer = self.answer(asked)
         if options.format == "json":
             print(to_json(self.plain(answer, asked)))

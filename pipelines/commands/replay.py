@@ -77,6 +77,7 @@ def main(argv: Sequence[str]) -> int:
     proposal = read_proposal(settings, options)
     if proposal:
         warn_of_unread(proposal)
+    settings = settings.at(options.end)
     find_queues(settings, options.queue)
     warehouse = warehouse_of(settings, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None

@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     require_not_read(out, settings, (options.whatif, options.conformance, options.replay))
     warehouse = warehouse_of(settings, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    shown = read_tables(warehouse, as_of) | read_findings(warehouse, settings, as_of)
+    shown = read_tables(warehouse, as_of) | read_findings(warehouse, settings.at(as_of), as_of)
     if options.whatif is not None:
         found = read_answers(warehouse, options.whatif, WHATIF_TABLES, option="--whatif")
         shown |= read_whatif_tables(found, as_of)

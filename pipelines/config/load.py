@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,9 +21,10 @@ from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_ot
 from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
 from pipelines.config.snapshots.copies import require_different_brokers
+from pipelines.config.snapshots.history import CatalogFact, catalog_at, catalog_history
 from pipelines.config.snapshots.read import read_snapshots
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
-from pipelines.config.snapshots.statements import add_databases, make_statements
+from pipelines.config.snapshots.statements import make_statements
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
 
@@ -32,6 +33,8 @@ class Settings:
     """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named.
 
     `variables` are those at the top of the file, for scripts that the command line names.
+
+    `catalog` is `written_catalog`, the file, with what snapshots show in `catalog_history`.
 
     `warehouse` is a folder or a schema of Spark, and as text what people call it by.
     """
@@ -56,6 +59,13 @@ class Settings:
     captures: CapturesRead = field(default_factory=CapturesRead)
     unread_files: tuple[Note, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    written_catalog: Catalog = field(default_factory=Catalog)
+    catalog_history: tuple[CatalogFact, ...] = ()
+
+    def at(self, moment: datetime) -> "Settings":
+        """The settings with the catalog of a moment; without, it is the newest."""
+        catalog = catalog_at(self.written_catalog, self.catalog_history, moment)
+        return replace(self, catalog=catalog)
 
     @property
     def rule_notes(self) -> tuple[Note, ...]:
@@ -170,13 +180,16 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     _require_one_form(views, captures.snapshots)
     require_different_brokers(snapshots)
     folded = rule_history_of(rule_files, snapshots)
-    places = add_databases(catalog, snapshots)
+    facts = catalog_history(snapshots)
+    places = catalog_at(catalog, facts, None)
     known = [(row[0], row[1]) for row in places.database_rows()]
     settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
         inputs=declared.inputs,
         catalog=places,
+        written_catalog=catalog,
+        catalog_history=facts,
         catalog_path=declared.catalog,
         rules=declared.rules,
         rule_files=tuple(rule_files),

@@ -42,6 +42,10 @@ class Proposal:
     replaced: int | None = None
     files: tuple[RuleFile, ...] = ()
 
+    def at(self, moment: datetime) -> "Proposal":
+        """The proposal with the catalog of a moment."""
+        return replace(self, settings=self.settings.at(moment))
+
     def rules(self) -> int:
         """How many rules stand after the last proposed statement."""
         return len(keep_standing_rules(self.settings.rule_history))

@@ -26,6 +26,7 @@ from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import write_schedules
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
+from pipelines.storage.catalog_history import write_catalog_history
 from pipelines.storage.published import find_whole_runs, require_whole
 from pipelines.storage.snapshots.shared import shared
 from pipelines.storage.warehouse import Warehouse
@@ -139,6 +140,7 @@ def ingest_new_input(
         warehouse.create_missing(RUNS)
         with step("rules") as print_details:
             print_details(write_rules(warehouse, settings, stored))
+            write_catalog_history(warehouse, settings.catalog_history)
         with step("ingest") as print_details:
             result = ingest(
                 warehouse,
@@ -161,6 +163,7 @@ def _describe(
     if run.moment is None:
         run.moment = find_latest(settings, ingested.completed)
         _require_left(warehouse, settings, run.moment)
+    settings = settings.at(run.as_of)
     run.newest_data = require_data(warehouse, ingested.completed, run.as_of)
     if any(row["as_of"] == run.as_of for row in ingested.published):
         announce(warehouse, settings, run, ingested.completed)

@@ -14,7 +14,7 @@ from pipelines.storage.versions import versions_of
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import REJECTED_EVENTS
+from schemas.outputs import CATALOG_HISTORY, REJECTED_EVENTS
 
 COUNTED = (
     "group_priorities",
@@ -58,7 +58,7 @@ def publish(
         ReconciliationError: the sums do not add up; nothing is published.
     """
     # Readers by path expect these tables, also where no run has written a row to them.
-    for table in (ENDPOINTS, REJECTED_EVENTS):
+    for table in (ENDPOINTS, CATALOG_HISTORY, REJECTED_EVENTS):
         warehouse.create_missing(table)
     counted = _counted(warehouse, run.as_of)
     row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}

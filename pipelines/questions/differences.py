@@ -6,10 +6,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.catalog import Catalog, Database, load_catalog
+from pipelines.config.catalog import Catalog, Database
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import RuleVersion
+from pipelines.config.snapshots.history import over_database
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
 from pipelines.ladder.ladder import STANDING, with_priority
@@ -54,8 +55,7 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
         number of rows looks like a TOP, where handles are unknown.
     """
     snapshots = settings.snapshots
-    # The catalog of the settings has what snapshots show of databases that the file lacks.
-    catalog = load_catalog(settings.catalog_path) if settings.catalog_path else Catalog()
+    catalog = settings.written_catalog
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     warn_of_pruned(warehouse.first_day, "the counts of levels")
     rows = collect_rows(
@@ -118,30 +118,30 @@ def _format_rule(contract: str | None, local: str | None, remote: str | None, le
 
 
 def _compare_catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row]:
-    """Compare a snapshot with the catalog file; a database that the file lacks has no rows."""
+    """Compare a snapshot with the catalog file; a database or a key that the file lacks has no rows."""
     shown = snapshot.database()
     if shown is None or snapshot.database_key not in {row[:2] for row in catalog.database_rows()}:
         return
-    held = next(
+    written = next(
         database
         for instance in catalog.instances
         for database in instance.databases
         if (instance.name, database.name) == snapshot.database_key
     )
+    held = over_database(written, shown)
     if shown.honor_broker_priority is not None:
         one, other = ({"": _on_or_off(bool(each.honor_broker_priority))} for each in (shown, held))
         yield from _compare(snapshot, "honor_broker_priority", one, other)
     if QUEUES in snapshot.small:
-        status = {
-            row["name"]: _on_or_off(row["is_receive_enabled"] and row["is_enqueue_enabled"])
-            for row in snapshot.small[QUEUES]
-        }
-        yield from _compare(
-            snapshot, "queue", status, {queue.name: _on_or_off(queue.status) for queue in held.queues}
+        named = {queue.name for queue in written.queues}
+        in_file = held.model_copy(update={"queues": [each for each in held.queues if each.name in named]})
+        status, known = (
+            {queue.name: _on_or_off(queue.status) for queue in one.queues} for one in (shown, in_file)
         )
-        yield from _compare(snapshot, "activation", _format_activation(shown), _format_activation(held))
+        yield from _compare(snapshot, "queue", status, known)
+        yield from _compare(snapshot, "activation", _format_activation(shown), _format_activation(in_file))
     if SERVICES in snapshot.small:
-        bound, known = ({each.name: each.queue for each in one.services} for one in (shown, held))
+        bound, known = ({each.name: each.queue for each in one.services} for one in (shown, written))
         yield from _compare(snapshot, "service", bound, known)
 
 

@@ -82,7 +82,7 @@ def what_if(
     require_left(warehouse.first_day, as_of, subject=subject, moment=as_of)
     warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     with warehouse.materializing() as materialize:
-        request = WhatIfRequest(warehouse, settings, proposal, as_of, as_if, materialize)
+        request = WhatIfRequest(warehouse, settings.at(as_of), proposal.at(as_of), as_of, as_if, materialize)
         kinds = request.kinds()
         groups, moves = compare_orders(request, kinds)
         messages = moves.select(*WHATIF_MESSAGES.names)

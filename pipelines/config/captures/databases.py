@@ -92,7 +92,7 @@ def _snapshot(
     catalog = {name: rows for name, rows in small.items() if name in CATALOG_VIEWS}
     lines = [line for line, _ in views[PRIORITIES].small] if PRIORITIES in views else []
     return ServerSnapshot(
-        declared, files, catalog, frozenset(complete & files.keys()), rule_lines=tuple(lines)
+        declared, files, catalog, frozenset(complete & (files.keys() | small.keys())), rule_lines=tuple(lines)
     )
 
 

@@ -126,10 +126,6 @@ def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[Se
     instance = file.instance or capture.server
     snapshots, notes = snapshots_of(capture, instance, folder)
     catalogs = {hash_catalog(each.small): each.small for each in snapshots}
-    databases = [
-        KnownDatabase(each.declared.database, hash_catalog(each.small), tuple(each.rule_lines))
-        for each in snapshots
-    ]
     known = KnownCapture(
         id=capture.id,
         path=file.path,
@@ -140,7 +136,7 @@ def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[Se
         instance=instance,
         taken_at=capture.taken_at,
         first_seen=None,
-        databases=tuple(databases),
+        databases=tuple(KnownDatabase.of(each) for each in snapshots),
         catalogs={
             hash: {view: list(rows) for view, rows in small.items()} for hash, small in catalogs.items()
         },

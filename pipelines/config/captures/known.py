@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,11 +17,35 @@ from schemas.outputs import BATCHES, CAPTURES
 
 @dataclass(frozen=True)
 class KnownDatabase:
-    """A database of a capture: its name, and the hash of its catalog with the lines of its rules."""
+    """A database of a capture.
+
+    Attributes:
+        name: its name.
+        catalog: the hash of its catalog.
+        rule_lines: the lines of its rules.
+        complete: the views of the catalog that show all rows; none where an older version took the capture.
+    """
 
     name: str
     catalog: str
     rule_lines: tuple[int, ...]
+    complete: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, snapshot: ServerSnapshot) -> "KnownDatabase":
+        """What is to be known of a snapshot."""
+        complete = sorted(snapshot.complete & snapshot.small.keys())
+        return cls(
+            snapshot.declared.database,
+            hash_catalog(snapshot.small),
+            tuple(snapshot.rule_lines),
+            tuple(complete),
+        )
+
+    @property
+    def shown(self) -> tuple[str, tuple[str, ...]]:
+        """What it shows of the catalog; captures with the same show the same."""
+        return self.catalog, self.complete
 
 
 @dataclass(frozen=True)
@@ -58,7 +82,9 @@ class KnownCapture:
     def of_row(cls, row: Mapping[str, Any]) -> "KnownCapture":
         """The capture of a row of the table."""
         databases = [
-            KnownDatabase(each["name"], each["catalog"], tuple(each["rule_lines"]))
+            KnownDatabase(
+                each["name"], each["catalog"], tuple(each["rule_lines"]), tuple(each.get("complete", ()))
+            )
             for each in json.loads(row["databases"])
         ]
         return cls(
@@ -77,10 +103,7 @@ class KnownCapture:
 
     def row(self) -> tuple[Any, ...]:
         """The values of the columns of the table behind `batch`."""
-        databases = [
-            {"name": each.name, "catalog": each.catalog, "rule_lines": each.rule_lines}
-            for each in self.databases
-        ]
+        databases = [asdict(each) for each in self.databases]
         return (
             self.id,
             self.path,
@@ -138,6 +161,7 @@ def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
             CapturedSnapshot(capture.path, capture.instance, database.name, capture.taken_at, capture.id),
             {},
             catalogs[database.catalog],
+            frozenset(database.complete),
             rule_lines=database.rule_lines,
         )
         for captures in of_database.values()
@@ -155,7 +179,7 @@ def _with_nulls(view: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, 
 def _changes(
     captures: Sequence[tuple[KnownCapture, KnownDatabase]],
 ) -> list[tuple[KnownCapture, KnownDatabase]]:
-    """The captures of a database whose catalog is not that of the one before, and the last one."""
-    before = [None, *(database.catalog for _, database in captures[:-1])]
-    changed = [each for each, last in zip(captures, before, strict=True) if each[1].catalog != last]
+    """The captures of a database that do not show the catalog of the one before, and the last one."""
+    before = [None, *(database.shown for _, database in captures[:-1])]
+    changed = [each for each, last in zip(captures, before, strict=True) if each[1].shown != last]
     return changed if captures[-1] in changed else [*changed, captures[-1]]

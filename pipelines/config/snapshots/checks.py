@@ -38,7 +38,9 @@ def check_snapshot(server: ServerSnapshot, *, is_right: bool = True) -> tuple[Se
     for view in _find_nameless(server):
         small.pop(view, None)
         files = {each: file for each, file in files.items() if each != view or view in CATALOG_VIEWS}
-    server = replace(server, small=small, files=files, complete=server.complete & files.keys())
+    server = replace(
+        server, small=small, files=files, complete=server.complete & (files.keys() | small.keys())
+    )
     try:
         problems = _find_repeated(server) + _find_unknown_ids(server) + _find_missing_database(server)
         if is_right and not problems:

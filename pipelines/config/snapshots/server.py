@@ -5,10 +5,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pipelines.config.catalog import Database, Queue, QueueActivation, Service
+from pipelines.config.catalog import Database
 from pipelines.config.errors import InputError
 from pipelines.config.model import Snapshot
 from pipelines.config.rules.statements import SourceLocation
+from pipelines.config.snapshots.facts import (
+    CONTRACT,
+    DATABASE,
+    QUEUE,
+    SERVICE,
+    TRUE,
+    Name,
+    database_of,
+    switch,
+)
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
     CONTRACTS,
@@ -21,12 +31,6 @@ from pipelines.config.snapshots.views import (
 )
 
 Rows = list[dict[str, Any]]
-
-
-class ShownDatabase(Database):
-    """A database as a snapshot shows it: what no view says is None, for it is not known."""
-
-    honor_broker_priority: bool | None = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,11 @@ class ServerSnapshot:
         return next((row.get("is_broker_enabled") for row in self._own_row()), None)
 
     @property
+    def is_priority_honored(self) -> bool | None:
+        """Whether the database honors priorities; None if no view says it."""
+        return next((row["is_honor_broker_priority_on"] for row in self._own_row()), None)
+
+    @property
     def service_broker_guid(self) -> str | None:
         """The id of the database's broker, in upper case; None if no view says it."""
         found = next((row.get("service_broker_guid") for row in self._own_row()), None)
@@ -140,39 +149,50 @@ class ServerSnapshot:
         """The database as the snapshot shows it; None without the views that say so."""
         if not {QUEUES, SERVICES, DATABASES} & self.small.keys() and not self.services:
             return None
+        return database_of(self.declared.database, self.facts())
+
+    def facts(self) -> dict[Name, str | None]:
+        """What it shows of the catalog; None where it shows that there is nothing."""
+        switches = {"broker_enabled": self.is_broker_enabled, "honor": self.is_priority_honored}
+        facts: dict[Name, str | None] = {
+            (DATABASE, self.declared.database, attribute): switch(value)
+            for attribute, value in switches.items()
+            if value is not None
+        }
+        if self.service_broker_guid is not None:
+            facts[DATABASE, self.declared.database, "broker_guid"] = self.service_broker_guid
+        for row in self.small.get(QUEUES, []):
+            name = row["name"]
+            facts[QUEUE, name, "on"] = switch(row["is_receive_enabled"] and row["is_enqueue_enabled"])
+            if row["is_activation_enabled"] is not None:
+                facts[QUEUE, name, "activation"] = switch(row["is_activation_enabled"])
+            if row["activation_procedure"] is not None or self._has_column(QUEUES, "activation_procedure"):
+                facts[QUEUE, name, "procedure"] = row["activation_procedure"]
+            if row["max_readers"] is not None:
+                facts[QUEUE, name, "max_readers"] = str(row["max_readers"])
+        facts |= {(SERVICE, service, "queue"): queue for service, queue in self._bindings().items()}
+        facts |= {(CONTRACT, contract, "exists"): TRUE for contract in self.names(CONTRACTS).values()}
+        return facts
+
+    def _has_column(self, view: str, column: str) -> bool:
+        """Whether a view has a column; captures have all."""
+        return view not in self.files or column in self.files[view].names
+
+    def _bindings(self) -> dict[str, str]:
+        """The queues of services: as views of services say, else as the queues' own rows do."""
         queues = self.names(QUEUES)
         bound = {
             row["name"]: queues[row["service_queue_id"]]
             for row in self.small.get(SERVICES, [])
             if row["service_queue_id"] in queues
         }
-        by_rows = {service: queue for queue, services in self.services.items() for service in services}
-        shown = tuple(_queue(row) for row in self.small.get(QUEUES, []))
-        known = {queue.name for queue in shown}
-        return ShownDatabase(
-            name=self.declared.database,
-            honor_broker_priority=next((row["is_honor_broker_priority_on"] for row in self._own_row()), None),
-            queues=shown + tuple(Queue(name=name) for name in self.services if name not in known),
-            services=tuple(Service(name=name, queue=queue) for name, queue in {**by_rows, **bound}.items()),
-        )
+        return {service: queue for queue, services in self.services.items() for service in services} | bound
 
     def _own_row(self) -> Rows:
         """The row of `databases` that is of this database: the server compares names without case."""
         rows = self.small.get(DATABASES, [])
         own = [row for row in rows if row["name"] == self.declared.database]
         return own or [row for row in rows if row["name"].lower() == self.declared.database.lower()]
-
-
-def _queue(row: Mapping[str, Any]) -> Queue:
-    """A queue; whether it is on is a fact of the snapshot's moment, not of the catalog."""
-    activation = None
-    if row["activation_procedure"] is not None:
-        activation = QueueActivation(
-            status=bool(row["is_activation_enabled"]),
-            procedure=row["activation_procedure"],
-            max_queue_readers=row["max_readers"] or 0,
-        )
-    return Queue(name=row["name"], activation=activation)
 
 
 def in_order(snapshots: Iterable[ServerSnapshot]) -> tuple[ServerSnapshot, ...]:

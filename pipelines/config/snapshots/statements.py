@@ -1,29 +1,13 @@
-"""What snapshots say of catalog and rules, as the catalog and as rule statements."""
+"""What snapshots say of rules, as rule statements."""
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.config.catalog import Catalog, Database, Instance
 from pipelines.config.rules.history import RuleVersion, rule_history
 from pipelines.config.rules.statements import ANY, RuleStatement, SourceLocation, StatementType
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import (
     PRIORITIES,
 )
-
-
-def add_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:
-    """The catalog, with the databases that it lacks as their latest snapshot shows them."""
-    known = {(instance, database) for instance, database, _ in catalog.database_rows()}
-    shown: dict[tuple[str, str], Database] = {}
-    for snapshot in snapshots:
-        database = snapshot.database()
-        if database is not None and snapshot.database_key not in known:
-            shown[snapshot.database_key] = database
-    by_name = {instance.name: instance for instance in catalog.instances}
-    for (name, _), database in shown.items():
-        instance = by_name.get(name, Instance(name=name))
-        by_name[name] = instance.model_copy(update={"databases": (*instance.databases, database)})
-    return Catalog(instances=tuple(by_name.values()))
 
 
 def make_statements(

@@ -1,0 +1,155 @@
+"""What snapshots show of catalogs: each fact with its period, and the catalog of a moment."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from pipelines.config.catalog import Catalog, Database, Instance, Queue, Service
+from pipelines.config.shape import Shape
+from pipelines.config.snapshots.facts import CONTRACT, QUEUE, SERVICE, Name, database_of
+from pipelines.config.snapshots.server import ServerSnapshot
+from pipelines.config.snapshots.views import CONTRACTS, QUEUES, SERVICES
+
+LISTED = {QUEUES: QUEUE, SERVICES: SERVICE, CONTRACTS: CONTRACT}
+"""The kinds of things that have ended where a complete view lacks them, by view."""
+
+Place = tuple[str, str]
+"""Instance and database."""
+Named = TypeVar("Named", Database, Queue, Service)
+OneShape = TypeVar("OneShape", bound=Shape)
+
+
+@dataclass(frozen=True)
+class CatalogFact:
+    """An attribute with its value from valid_from until before valid_to: a row of `catalog_history`."""
+
+    instance: str
+    database: str
+    kind: str
+    name: str
+    attribute: str
+    valid_from: datetime | None
+    value: str
+    valid_to: datetime | None
+    source: str = "snapshot"
+
+    def holds_at(self, moment: datetime | None) -> bool:
+        """Whether it holds at a moment; None is after all snapshots."""
+        if moment is None:
+            return self.valid_to is None
+        has_begun = self.valid_from is None or self.valid_from <= moment
+        return has_begun and (self.valid_to is None or moment < self.valid_to)
+
+
+def catalog_history(snapshots: Iterable[ServerSnapshot]) -> tuple[CatalogFact, ...]:
+    """All that snapshots show of catalogs, by place, name and moment.
+
+    A fact holds from the first snapshot that shows it until the next one that shows otherwise, or lacks it in
+    a complete view. What the first snapshot shows holds before it, too.
+
+    Args:
+        snapshots: by taken_at.
+    """
+    of_place: dict[Place, list[ServerSnapshot]] = {}
+    for snapshot in snapshots:
+        of_place.setdefault(snapshot.database_key, []).append(snapshot)
+    return tuple(fact for place in sorted(of_place) for fact in _history_of(place, of_place[place]))
+
+
+def catalog_at(written: Catalog, history: Iterable[CatalogFact], moment: datetime | None) -> Catalog:
+    """The catalog of a moment: all that is written, and what snapshots show where nothing is written.
+
+    Args:
+        written: the file of the settings.
+        history: `catalog_history`.
+        moment: None is after all snapshots.
+    """
+    shown: dict[Place, dict[Name, str | None]] = {}
+    first: dict[tuple[Place, Name], str] = {}
+    for fact in history:
+        place, name = (fact.instance, fact.database), (fact.kind, fact.name, fact.attribute)
+        if fact.valid_from is None:
+            first[place, name] = fact.value
+        if fact.holds_at(moment):
+            # Events say when a queue was turned on or off later: the catalog has what goes before them.
+            value = first.get((place, name)) if fact.attribute == "on" else fact.value
+            shown.setdefault(place, {})[name] = value
+    by_name = {instance.name: instance for instance in written.instances}
+    for (instance, database), facts in shown.items():
+        before = by_name.get(instance, Instance(name=instance))
+        databases = _over(before.databases, (database_of(database, facts),), over_database)
+        by_name[instance] = before.model_copy(update={"databases": databases})
+    return Catalog(instances=tuple(by_name.values()))
+
+
+def _history_of(place: Place, snapshots: Iterable[ServerSnapshot]) -> list[CatalogFact]:
+    """The facts of a database, by name and valid_from.
+
+    Args:
+        place: the database.
+        snapshots: of it, by taken_at.
+    """
+    standing: dict[Name, tuple[datetime | None, str]] = {}
+    known: set[tuple[str, str | None]] = set()
+    found: list[CatalogFact] = []
+
+    def end(name: Name, moment: datetime | None) -> None:
+        valid_from, value = standing.pop(name)
+        found.append(CatalogFact(*place, *name, valid_from, value, moment))
+
+    for snapshot in snapshots:
+        facts, moment = snapshot.facts(), snapshot.taken_at
+        listed = {LISTED[view] for view in LISTED.keys() & snapshot.small.keys() & snapshot.complete}
+        shown = {(kind, row["name"]) for view, kind in LISTED.items() for row in snapshot.small.get(view, [])}
+        for name in [*standing]:
+            is_gone = name[0] in listed and name[:2] not in shown
+            if is_gone or (name in facts and facts[name] != standing[name][1]):
+                end(name, moment)
+        for name, value in facts.items():
+            if value is not None and name not in standing:
+                is_first = known.isdisjoint([(name[0], name[2]), (name[0], None)])
+                standing[name] = (None if is_first else moment, value)
+        known |= {(kind, attribute) for kind, _, attribute in facts}
+        known |= {(kind, None) for kind in listed - {kind for kind, _ in shown}}
+    for name in [*standing]:
+        end(name, None)
+    # Facts of one name stand in order of time.
+    return sorted(found, key=lambda fact: (fact.kind, fact.name, fact.attribute))
+
+
+def _over(
+    written: Sequence[Named], shown: Sequence[Named], merge: Callable[[Named, Named], Named]
+) -> tuple[Named, ...]:
+    """Entries by name: those that are written, with what is shown of them, and then the others."""
+    by_name: dict[str, Named] = {each.name: each for each in written}
+    for each in shown:
+        by_name[each.name] = merge(by_name[each.name], each) if each.name in by_name else each
+    return tuple(by_name.values())
+
+
+def over_database(written: Database, shown: Database) -> Database:
+    """A database: each key that is written, and what is shown where nothing is written."""
+    merged = _over_keys(written, shown)
+    update: dict[str, object] = {
+        "queues": _over(written.queues, shown.queues, _over_queue),
+        "services": _over(written.services, shown.services, lambda one, _: one),
+        # Of a database in the file it is off where nothing says it.
+        "honor_broker_priority": bool(merged.honor_broker_priority),
+    }
+    return merged.model_copy(update=update)
+
+
+def _over_queue(written: Queue, shown: Queue) -> Queue:
+    """A queue; one that is written with event notifications has no activation but its own."""
+    merged = _over_keys(written, shown)
+    if written.event_notification and not written.activation:
+        return merged.model_copy(update={"activation": None})
+    if written.activation and shown.activation:
+        return merged.model_copy(update={"activation": _over_keys(written.activation, shown.activation)})
+    return merged
+
+
+def _over_keys(written: OneShape, shown: OneShape) -> OneShape:
+    """What is shown, with the keys that are written."""
+    return shown.model_copy(update={name: getattr(written, name) for name in written.model_fields_set})

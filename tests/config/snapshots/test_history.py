@@ -1,0 +1,160 @@
+"""What snapshots show of catalogs, with the periods in which it holds."""
+
+from datetime import datetime, timedelta
+from itertools import permutations
+from typing import Any
+
+from pipelines.config.catalog import Catalog
+from pipelines.config.snapshots.history import catalog_at, catalog_history
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot, in_order
+from tests.support.factories import NOON, Row
+
+LATER, LAST = NOON + timedelta(hours=1), NOON + timedelta(hours=2)
+BEFORE = NOON - timedelta(hours=1)
+QUEUE = {"object_id": 1, "name": "Q", "is_receive_enabled": True, "is_enqueue_enabled": True}
+ACTIVATED = {**QUEUE, "is_activation_enabled": True, "activation_procedure": "P", "max_readers": 3}
+
+
+def _snapshot(
+    taken_at: datetime = NOON, *, complete: tuple[str, ...] = (), **small: list[Row]
+) -> ServerSnapshot:
+    """A capture of database B with these rows."""
+    nothing = {
+        "service_queues": dict.fromkeys(("is_activation_enabled", "activation_procedure", "max_readers")),
+    }
+    rows = {view: [{**nothing.get(view, {}), **row} for row in each] for view, each in small.items()}
+    declared = CapturedSnapshot("captures/a.jsonl", "SQL1", "B", taken_at, "C1")
+    return ServerSnapshot(declared, {}, rows, frozenset(complete))
+
+
+def _honoring(taken_at: datetime, *, is_on: bool) -> ServerSnapshot:
+    return _snapshot(taken_at, databases=[{"name": "B", "is_honor_broker_priority_on": is_on}])
+
+
+def _bound(taken_at: datetime, queue: int, *, complete: tuple[str, ...] = ()) -> ServerSnapshot:
+    """A capture with queues Q and R, and service S bound to the first or the second."""
+    queues = [QUEUE, {**QUEUE, "object_id": 2, "name": "R"}]
+    services = [{"service_id": 1, "name": "S", "service_queue_id": queue}]
+    return _snapshot(taken_at, complete=complete, service_queues=queues, services=services)
+
+
+def _rows(*snapshots: ServerSnapshot) -> list[tuple[Any, ...]]:
+    return [
+        (fact.kind, fact.name, fact.attribute, fact.valid_from, fact.value, fact.valid_to)
+        for fact in catalog_history(in_order(snapshots))
+    ]
+
+
+def test_a_switch_that_is_turned_off_has_two_periods_in_any_order_of_arrival() -> None:
+    snapshots = [_honoring(NOON, is_on=True), _honoring(LATER, is_on=True), _honoring(LAST, is_on=False)]
+    for arrived in permutations(snapshots):
+        assert _rows(*arrived) == [
+            ("database", "B", "honor", None, "true", LAST),
+            ("database", "B", "honor", LAST, "false", None),
+        ]
+
+
+def test_all_attributes_of_a_capture() -> None:
+    row = {
+        "name": "B",
+        "is_honor_broker_priority_on": False,
+        "is_broker_enabled": True,
+        "service_broker_guid": "ab12c0de-0000-4000-8000-00000000000b",
+    }
+    snapshot = _snapshot(
+        databases=[row],
+        service_queues=[ACTIVATED],
+        services=[{"service_id": 7, "name": "S", "service_queue_id": 1}],
+        service_contracts=[{"service_contract_id": 6, "name": "DEFAULT"}],
+    )
+    assert _rows(snapshot) == [
+        ("contract", "DEFAULT", "exists", None, "true", None),
+        ("database", "B", "broker_enabled", None, "true", None),
+        ("database", "B", "broker_guid", None, "AB12C0DE-0000-4000-8000-00000000000B", None),
+        ("database", "B", "honor", None, "false", None),
+        ("queue", "Q", "activation", None, "true", None),
+        ("queue", "Q", "max_readers", None, "3", None),
+        ("queue", "Q", "on", None, "true", None),
+        ("queue", "Q", "procedure", None, "P", None),
+        ("service", "S", "queue", None, "Q", None),
+    ]
+
+
+def test_only_a_complete_view_ends_what_it_lacks() -> None:
+    there, gone = [QUEUE], list[Row]()
+    for complete, valid_to in [((), None), (("services",), None), (("service_queues",), LATER)]:
+        later = _snapshot(LATER, complete=complete, service_queues=gone)
+        assert _rows(_snapshot(service_queues=there), later) == [("queue", "Q", "on", None, "true", valid_to)]
+
+
+def test_what_a_complete_view_lacked_begins_when_it_is_first_shown() -> None:
+    empty = _snapshot(complete=("service_queues",), service_queues=[])
+    assert _rows(empty, _snapshot(LATER, service_queues=[QUEUE])) == [
+        ("queue", "Q", "on", LATER, "true", None)
+    ]
+    # A capture of an older version did not read the column: nothing was shown before.
+    assert _rows(_honoring(NOON, is_on=True), _snapshot(LATER, service_queues=[QUEUE]))[1:] == [
+        ("queue", "Q", "on", None, "true", None)
+    ]
+
+
+def test_a_procedure_that_is_taken_away() -> None:
+    later = _snapshot(LATER, service_queues=[{**ACTIVATED, "activation_procedure": None}])
+    rows = _rows(_snapshot(service_queues=[ACTIVATED]), later)
+    assert [row for row in rows if row[2] == "procedure"] == [("queue", "Q", "procedure", None, "P", LATER)]
+
+
+def test_the_binding_of_a_moment() -> None:
+    history = catalog_history([_bound(NOON, 1), _bound(LATER, 2)])
+    for moment, queue in [(BEFORE, "Q"), (NOON, "Q"), (LATER, "R"), (LAST, "R"), (None, "R")]:
+        found = catalog_at(Catalog(), history, moment)
+        assert [*found.service_bindings()] == [("SQL1", "B", "S", queue)]
+
+
+def test_a_written_key_wins_and_only_that() -> None:
+    history = catalog_history(
+        [
+            _snapshot(
+                databases=[{"name": "B", "is_honor_broker_priority_on": True}],
+                service_queues=[ACTIVATED, {**ACTIVATED, "object_id": 2, "name": "R"}],
+                services=[
+                    {"service_id": 1, "name": "S", "service_queue_id": 1},
+                    {"service_id": 2, "name": "T", "service_queue_id": 1},
+                ],
+            )
+        ]
+    )
+    place = {
+        "name": "B",
+        "queues": [{"name": "Q", "activation": {"max_queue_readers": 9}}, {"name": "N"}],
+        "services": [{"name": "S", "queue": "N"}],
+    }
+    written = Catalog.model_validate({"instances": [{"name": "SQL1", "databases": [place]}]})
+    found = catalog_at(written, history, None)
+    assert [*found.database_rows()] == [("SQL1", "B", True)]
+    assert [row[2:] for row in found.service_bindings()] == [("S", "N"), ("T", "Q")]
+    assert [row[2:] for row in found.monitor_rows()] == [
+        ("Q", "internal", 9, None),
+        ("R", "internal", 3, None),
+    ]
+    off = {
+        **place,
+        "honor_broker_priority": "off",
+        "queues": [{"name": "Q", "event_notification": {"timeout_seconds": 5}}],
+    }
+    written = Catalog.model_validate({"instances": [{"name": "SQL1", "databases": [off]}]})
+    found = catalog_at(written, history, None)
+    assert [*found.database_rows()] == [("SQL1", "B", False)]
+    assert [row[2:] for row in found.monitor_rows()] == [
+        ("Q", "external", None, 5.0),
+        ("R", "internal", 3, None),
+    ]
+
+
+def test_whether_a_queue_is_on_before_the_first_snapshot() -> None:
+    off = {**QUEUE, "is_receive_enabled": False}
+    first, then = _snapshot(service_queues=[off]), _snapshot(LATER, service_queues=[QUEUE])
+    for snapshots, is_on in [((first, then), False), ((_snapshot(service_queues=[QUEUE]), then), True)]:
+        for moment in (BEFORE, NOON, LATER):
+            found = catalog_at(Catalog(), catalog_history(snapshots), moment)
+            assert [*found.queue_rows()] == [("SQL1", "B", "Q", is_on)]
