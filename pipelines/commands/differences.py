@@ -16,7 +16,7 @@ main = Question(
     "differences",
     "Say how snapshots of a server differ from rules, catalog and ledger.",
     example="--config conf/capture.yaml",
-    limit=(50, "rows of levels"),
+    limit=(50, "rows of changes, and of levels"),
     answer=_answer,
     show=lambda answer, asked: print_differences(answer),
 )

@@ -22,6 +22,7 @@ from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
 from pipelines.questions.caveats import find_caveats
+from pipelines.questions.changes import tell_changes
 from pipelines.questions.next import select_received, select_transmitted
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.overtaken import rank_overtaken
@@ -29,6 +30,7 @@ from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.published import read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
 from pipelines.why.view import format_place
@@ -80,6 +82,7 @@ def print_summary(
     caveats, *others = found
     findings = [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
+    changes = tell_changes(settings, _published_before(warehouse, as_of), as_of)
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
     console.print(first.verdict, style="bold", soft_wrap=True)
@@ -88,6 +91,7 @@ def print_summary(
     for finding in first.told:
         _print_line(console, f"- {format_place(finding)}: {finding['sentence']}")
         _print_line(console, f"  {finding['action']}")
+    _print_changes(console, changes, command)
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
     if findings:
@@ -114,6 +118,23 @@ def print_summary(
     _print_line(console, f"Tables: {warehouse.root}. Next:")
     for name, *options in _questions(waits, received, sent):
         _print_line(console, f"  {command(name, *options)}")
+
+
+def _published_before(warehouse: Warehouse, as_of: datetime) -> datetime | None:
+    """The as_of that was published before this one; None if there is none."""
+    published = [row["as_of"] for row in read_published_runs(warehouse, "as_of")]
+    return max((each for each in published if each < as_of), default=None)
+
+
+def _print_changes(console: Terminal, changes: Sequence[str], command: Callable[..., str]) -> None:
+    if changes:
+        console.print("Changed between snapshots", style="bold")
+    for change in changes[:MOST_FINDINGS]:
+        _print_line(console, f"- {change}")
+    if len(changes) > MOST_FINDINGS:
+        _print_line(
+            console, f"and {len(changes) - MOST_FINDINGS} more changes: {command('differences')} lists them"
+        )
 
 
 def _questions(

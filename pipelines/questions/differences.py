@@ -14,6 +14,7 @@ from pipelines.config.snapshots.history import over_database
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
 from pipelines.ladder.ladder import STANDING, with_priority
+from pipelines.questions.changes import find_changes
 from pipelines.rules.ladder import stands_at
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
@@ -46,15 +47,15 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
         warehouse: what to read.
         settings: snapshots, catalog and rules.
         as_of: an as_of that was published, for the messages whose handle no endpoint has.
-        limit: rows of levels.
+        limit: rows of changes, and of levels.
 
     Returns:
-        `rules` and `catalog`: one row for each entry that a snapshot shows otherwise, with both values as
-        text, null where one is missing; `levels`: counts of endpoints whose level on the server differs, most
-        endpoints first; `handles_unknown`: messages whose handle no endpoint has; `maybe_cut`: views whose
-        number of rows looks like a TOP, where handles are unknown.
+        `changes`: the newest of `find_changes`; `rules` and `catalog`: one row for each entry that a snapshot
+        shows otherwise, with both values as text, null where one is missing; `levels`: counts of endpoints
+        whose level on the server differs, most endpoints first; `handles_unknown`: messages whose handle no
+        endpoint has; `maybe_cut`: views whose number of rows looks like a TOP, where handles are unknown.
     """
-    snapshots = settings.snapshots
+    snapshots = [each for each in settings.snapshots if each.taken_at <= as_of]
     catalog = settings.written_catalog
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     warn_of_pruned(warehouse.first_day, "the counts of levels")
@@ -65,6 +66,7 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     )
     return {
         "as_of": as_of,
+        "changes": find_changes(settings, as_of)[:limit],
         "rules": [row for snapshot in snapshots for row in _compare_rules(snapshot, settings.rule_history)],
         "catalog": [row for snapshot in snapshots for row in _compare_catalog(snapshot, catalog)],
         "levels": rows,

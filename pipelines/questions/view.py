@@ -12,6 +12,7 @@ from pipelines.console.short_ids import id_of
 from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
+from pipelines.questions.changes import CHANGE_COLUMNS
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
 from pipelines.questions.leaks import LEAK_KEY
 from pipelines.questions.open_messages import RECEIVE, SCHEDULES
@@ -193,6 +194,7 @@ def print_differences(found: Row, *, wide: bool = False) -> None:
     """Print the differences to standard output."""
     console = open_console(wide=wide)
     parts = (
+        ("changes", "Changes between snapshots", CHANGE_COLUMNS),
         ("rules", "Rules that differ", DIFFERENCE_COLUMNS),
         ("catalog", "Catalog entries that differ", DIFFERENCE_COLUMNS),
         ("levels", "Levels that differ: the server's, and ours", LEVEL_COLUMNS),

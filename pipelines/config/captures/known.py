@@ -144,7 +144,7 @@ def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
     """What captures show of catalog and rules, as snapshots without files.
 
     Of captures of one database that follow each other with the same catalog, the first and the last are
-    enough.
+    enough: a change lies between the last of one catalog and the first of the next.
     """
     by_id = {each.id: each for each in known}
     catalogs = {
@@ -179,7 +179,11 @@ def _with_nulls(view: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, 
 def _changes(
     captures: Sequence[tuple[KnownCapture, KnownDatabase]],
 ) -> list[tuple[KnownCapture, KnownDatabase]]:
-    """The captures of a database that do not show the catalog of the one before, and the last one."""
-    before = [None, *(database.shown for _, database in captures[:-1])]
-    changed = [each for each, last in zip(captures, before, strict=True) if each[1].shown != last]
-    return changed if captures[-1] in changed else [*changed, captures[-1]]
+    """The captures of a database, without those between two that show the same catalog as they do."""
+    shown = [None, *(database.shown for _, database in captures), None]
+    around = zip(shown, shown[1:], shown[2:], strict=False)
+    return [
+        each
+        for each, (before, own, after) in zip(captures, around, strict=True)
+        if not before == own == after
+    ]

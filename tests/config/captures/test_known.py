@@ -1,23 +1,25 @@
 """Catalogs of captures that a warehouse has taken."""
 
+from datetime import datetime, timedelta
+
 from pipelines.config.captures.known import KnownCapture, KnownDatabase, snapshots_of_known
 from tests.support.factories import NOON, Row
 
 
-def _known(**small: list[Row]) -> KnownCapture:
+def _known(*, taken_at: datetime = NOON, **small: list[Row]) -> KnownCapture:
     """A capture of database B with these rows."""
     return KnownCapture(
-        id="C1",
+        id=f"C{taken_at}",
         path="captures/c1.jsonl",
         length=1,
         modified_at=NOON,
         sha256="",
         server="SQL1",
         instance="SQL1",
-        taken_at=NOON,
+        taken_at=taken_at,
         first_seen=NOON,
-        databases=(KnownDatabase("B", "hash", ()),),
-        catalogs={"hash": small},
+        databases=(KnownDatabase("B", f"{small}", ()),),
+        catalogs={f"{small}": small},
     )
 
 
@@ -41,3 +43,13 @@ def test_the_broker_of_a_database_and_whether_nobody_can_write() -> None:
     ]:
         [snapshot] = snapshots_of_known([_known(databases=[row])])
         assert (snapshot.service_broker_guid, snapshot.is_read_only) == (guid, is_read_only)
+
+
+def test_of_captures_with_one_catalog_the_first_and_the_last_are_left() -> None:
+    row = {"name": "B", "is_honor_broker_priority_on": True}
+    hours = [NOON + timedelta(hours=hour) for hour in range(6)]
+    captures = [
+        _known(taken_at=hour, databases=[{**row, "is_honor_broker_priority_on": is_on}])
+        for hour, is_on in zip(hours, [True, True, True, False, False, False], strict=True)
+    ]
+    assert [each.taken_at for each in snapshots_of_known(captures)] == [hours[at] for at in (0, 2, 3, 5)]
