@@ -123,7 +123,12 @@ LEFT = "LEFT"
 """A message is no more in a complete transmission_queue. It is concluded, and no input has it."""
 
 SHOWN: dict[str, tuple[Column, ...]] = {
-    "endpoint_events": (SEEN_AT, INFERRED),
+    "endpoint_events": (
+        SEEN_AT,
+        INFERRED,
+        optional("state", "string", "state in the snapshot's view, such as CO; null for input events"),
+        optional("expires_at", "timestamp", "end of the lifetime in the view; its zone is not documented"),
+    ),
     "message_events": (
         SEEN_AT,
         INFERRED,

@@ -19,6 +19,11 @@ ENDPOINTS = Table(
         required("conversation_group_id", "string", "group after all known moves"),
         required("created_at", "timestamp", "creation, UTC"),
         optional("ended_at", "timestamp", "earliest END_* event, UTC; null if none"),
+        optional(
+            "expires_at",
+            "timestamp",
+            "end of its lifetime by a snapshot, zone not documented; null if unknown",
+        ),
         required("priority", "int", "level 1..10, given at creation; 5 without a rule"),
         optional("rule_name", "string", "rule that gave it; null if none"),
         optional("ladder_step", "int", "ladder step 1..8; null without rule_name"),

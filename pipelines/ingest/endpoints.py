@@ -96,7 +96,8 @@ def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
         sides: `sides.conversation_sides`.
 
     Returns:
-        One row of `creations` per endpoint, with `server_level`: the server never changes a level.
+        One row of `creations` per endpoint, with `server_level` and `expires_at` of any of them: the server
+        changes neither.
 
     Most endpoints have one creation. Only creations of conversations with several are compared, by few
     columns.
@@ -108,13 +109,18 @@ def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
     several = (
         creations.join(again, "conversation_id", "left_semi")
         .groupBy(*SIDE)
-        .agg(F.min(position).alias("first_place"), F.min(seen_level).alias("least_level"))
+        .agg(
+            F.min(position).alias("first_place"),
+            F.min(seen_level).alias("least_level"),
+            F.min("expires_at").alias("first_expiry"),
+        )
     )
     is_only = F.col("first_place").isNull()
     return (
         several.join(creations, SIDE, "right")
         .where(is_only | (F.col("first_place") == position))
         .withColumn("server_level", F.when(is_only, seen_level).otherwise(F.col("least_level")))
+        .withColumn("expires_at", F.coalesce("expires_at", "first_expiry"))
     )
 
 
@@ -198,6 +204,7 @@ def _identity() -> list[Column]:
         F.when(inferred | F.col("seen_at").isNull(), "ladder").otherwise("server").alias("level_source"),
         either(F.col("conversation_id"), "conversation_group_id", "first_group_id"),
         created_at.alias("created_at"),
+        F.when(~inferred, F.col("expires_at")).alias("expires_at"),
         inferred,
         F.when(is_target, F.col("first_arrived_at")).alias("first_arrived_at"),
         F.when(inferred, F.col("first_arrival_kind")).alias("first_arrival_kind"),

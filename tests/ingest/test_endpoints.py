@@ -97,6 +97,7 @@ def endpoint_events(session: SparkSession, drawing: str = EVENTS) -> DataFrame:
             "remote_service": F.when(is_own, far).otherwise(own),
             "conversation_handle": F.concat(F.lit("H "), "event_id"),
             "conversation_group_id": F.concat(F.lit("G "), "event_id"),
+            "expires_at": F.col("seen_at") + F.expr("INTERVAL 1 DAYS"),
         }
     )
 
@@ -128,17 +129,17 @@ WHO = """
     seen, arrived   | false                | SQL1     | B        | Target        | H e17               | G e17          | false
 """  # noqa: E501
 SINCE_WHEN = """
-    conversation_id | is_initiator boolean | created_at timestamp | created_by | level_source | logged_priority int | first_arrived_at timestamp | first_arrival_kind int | first_arrival_id | ended_at timestamp
-    both            | true                 | 08:00                | log        | ladder       | 3                   | -                          | -                      | -                | 09:00
-    both            | false                | 08:10                | log        | ladder       | -                   | 08:20                      | -                      | -                | 09:30
-    inferred        | true                 | 08:00                | log        | ladder       | -                   | -                          | -                      | -                | -
-    inferred        | false                | 08:15                | log        | ladder       | -                   | 08:15                      | 1                      | m2               | 09:00
-    early arrival   | false                | 08:05                | log        | ladder       | -                   | 08:05                      | -                      | -                | -
-    twice           | true                 | 08:00                | log        | ladder       | 4                   | -                          | -                      | -                | -
-    lifetime        | false                | 08:00                | lifetime   | server       | 7                   | -                          | -                      | -                | -
-    snapshot        | false                | 11:59:59.999999      | snapshot   | server       | 7                   | -                          | -                      | -                | -
-    log and seen    | false                | 08:00                | log        | ladder       | 7                   | -                          | -                      | -                | -
-    seen, arrived   | false                | 08:00                | log        | server       | 7                   | 08:00                      | -                      | -                | -
+    conversation_id | is_initiator boolean | created_at timestamp | created_by | level_source | logged_priority int | first_arrived_at timestamp | first_arrival_kind int | first_arrival_id | ended_at timestamp | expires_at timestamp
+    both            | true                 | 08:00                | log        | ladder       | 3                   | -                          | -                      | -                | 09:00                               | -
+    both            | false                | 08:10                | log        | ladder       | -                   | 08:20                      | -                      | -                | 09:30                               | -
+    inferred        | true                 | 08:00                | log        | ladder       | -                   | -                          | -                      | -                | -                                   | -
+    inferred        | false                | 08:15                | log        | ladder       | -                   | 08:15                      | 1                      | m2               | 09:00                               | -
+    early arrival   | false                | 08:05                | log        | ladder       | -                   | 08:05                      | -                      | -                | -                                   | -
+    twice           | true                 | 08:00                | log        | ladder       | 4                   | -                          | -                      | -                | -                                   | -
+    lifetime        | false                | 08:00                | lifetime   | server       | 7                   | -                          | -                      | -                | -                                   | 11-21 12:00
+    snapshot        | false                | 11:59:59.999999      | snapshot   | server       | 7                   | -                          | -                      | -                | -                                   | 11-21 12:00
+    log and seen    | false                | 08:00                | log        | ladder       | 7                   | -                          | -                      | -                | -                                   | 11-21 12:00
+    seen, arrived   | false                | 08:00                | log        | server       | 7                   | 08:00                      | -                      | -                | -                                   | 11-21 12:00
 """  # noqa: E501
 
 
@@ -251,6 +252,7 @@ def test_a_priority_stays_until_what_decided_it_changes(session: SparkSession) -
             "remote_service": F.lit("Initiator"),
             "conversation_handle": F.lit("H"),
             "conversation_group_id": group,
+            "expires_at": F.lit(None).cast("timestamp"),
         }
     )
     before = {"is_initiator": F.lit(False), "priority": F.lit(2), "rule_name": F.lit("Old")}

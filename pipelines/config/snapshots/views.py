@@ -66,7 +66,7 @@ _DECLARED = (
         ViewColumn("service_contract_id", INT, instead="service_contract_name", names=CONTRACTS),
         ViewColumn("conversation_group_id", GUID),
         ViewColumn("service_id", INT, instead="service_name", names=SERVICES),
-        _optional("lifetime", TIME),
+        _optional("lifetime", TIME, event="expires_at"),
         ViewColumn("state", CODE, instead="state_desc"),
         ViewColumn("far_service", text(256), event="remote_service"),
         ViewColumn("priority", SMALL_INT, event="logged_priority"),

@@ -43,20 +43,20 @@ ENDPOINTS = """
     HA                  | cA              | false                | SI    | 2084-12-07 15:14:07 | 5
 """  # noqa: E501
 CREATIONS = """
-    event_id | event_time timestamp | event_type       | conversation_id | is_initiator boolean | conversation_handle | logged_priority int | remote_service
-    H1       | 11:00                | BEGIN_DIALOG     | c1              | true                 | H1                  | 7                   | far
-    H2       | 11:59:59.999999      | DIALOG_CREATED   | c1              | false                | H2                  | 5                   | far
-    H3       | 11:59:59.999999      | BEGIN_DIALOG     | c3              | true                 | H3                  | 5                   | far
-    H3/DI    | 11:59:59.999999      | END_CONVERSATION | c3              | false                | -                   | -                   | -
-    H4       | 11:59:59.999999      | BEGIN_DIALOG     | c4              | true                 | H4                  | 5                   | far
-    H4/DO    | 11:59:59.999999      | END_CONVERSATION | c4              | true                 | H4                  | -                   | -
-    H5       | 11:59:59.999999      | DIALOG_CREATED   | c5              | false                | H5                  | 5                   | far
-    H5/CD    | 11:59:59.999999      | END_CONVERSATION | c5              | false                | H5                  | -                   | -
-    H6/ER    | 11:59:59.999999      | DIALOG_CREATED   | c6              | false                | H6                  | 5                   | far
-    H7       | 11:59:59.999999      | DIALOG_CREATED   | c7              | false                | H7                  | 5                   | far
-    H8       | 11:59:59             | DIALOG_CREATED   | c8              | false                | H8                  | 5                   | far
-    H9       | 11:59:59.999999      | DIALOG_CREATED   | c9              | false                | H9                  | 5                   | far
-    HA       | 2016-11-19 12:00     | DIALOG_CREATED   | cA              | false                | HA                  | 5                   | far
+    event_id | event_time timestamp | event_type       | conversation_id | is_initiator boolean | conversation_handle | logged_priority int | remote_service | state | expires_at timestamp
+    H1       | 11:00                | BEGIN_DIALOG     | c1              | true                 | H1                  | 7                   | far                | CO    | 2094-12-08 14:14:07
+    H2       | 11:59:59.999999      | DIALOG_CREATED   | c1              | false                | H2                  | 5                   | far                | CO    | -
+    H3       | 11:59:59.999999      | BEGIN_DIALOG     | c3              | true                 | H3                  | 5                   | far                | DI    | -
+    H3/DI    | 11:59:59.999999      | END_CONVERSATION | c3              | false                | -                   | -                   | -                  | -     | -
+    H4       | 11:59:59.999999      | BEGIN_DIALOG     | c4              | true                 | H4                  | 5                   | far                | DO    | -
+    H4/DO    | 11:59:59.999999      | END_CONVERSATION | c4              | true                 | H4                  | -                   | -                  | -     | -
+    H5       | 11:59:59.999999      | DIALOG_CREATED   | c5              | false                | H5                  | 5                   | far                | CD    | -
+    H5/CD    | 11:59:59.999999      | END_CONVERSATION | c5              | false                | H5                  | -                   | -                  | -     | -
+    H6/ER    | 11:59:59.999999      | DIALOG_CREATED   | c6              | false                | H6                  | 5                   | far                | ER    | -
+    H7       | 11:59:59.999999      | DIALOG_CREATED   | c7              | false                | H7                  | 5                   | far                | SI    | 2094-12-08 15:14:07
+    H8       | 11:59:59             | DIALOG_CREATED   | c8              | false                | H8                  | 5                   | far                | SI    | 2094-12-08 15:14:06
+    H9       | 11:59:59.999999      | DIALOG_CREATED   | c9              | false                | H9                  | 5                   | far                | SI    | 2084-12-07 15:14:06
+    HA       | 2016-11-19 12:00     | DIALOG_CREATED   | cA              | false                | HA                  | 5                   | far                | SI    | 2084-12-07 15:14:07
 """  # noqa: E501
 
 
