@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
@@ -77,13 +77,21 @@ def explained_rows(
         .withColumn("broker_database", F.coalesce("held_by", "database"))
         .join(F.broadcast(_brokers_off(warehouse, settings, as_of)), ["instance", "broker_database"], "left")
     )
+    rows = materialize(_with_codes(rows))
     return Explained(
-        rows=materialize(_with_codes(rows)),
+        rows=rows,
         near=near,
         locks=partial(locks_of, warehouse, catalog, as_of),
         off={format_queue(row): _about_off(row) for row in off},
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
+        groups=cache(partial(_count_groups, rows)),
     )
+
+
+def _count_groups(rows: DataFrame) -> dict[str, int]:
+    groups = F.count_distinct("conversation_group_id").alias("groups")
+    counted = collect_rows(rows.where("kind = 'receive'").groupBy(*QUEUE).agg(groups))
+    return {format_queue(row): row["groups"] for row in counted}
 
 
 def _brokers_off(warehouse: Warehouse, settings: Settings, as_of: datetime) -> DataFrame:

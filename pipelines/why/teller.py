@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.config.snapshots.views import QUEUES
+from pipelines.config.snapshots.server import queue_schemas
 from pipelines.console.invocation import command_line
 from pipelines.why.causes.cause import Teller
 
@@ -23,11 +23,7 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         for statement in file.statements
     }
 
-    schemas = {
-        (*each.database_key, row["name"]): row.get("schema_name")
-        for each in settings.snapshots
-        for row in each.small.get(QUEUES, ())
-    }
+    schemas = queue_schemas(settings.snapshots)
 
     def command(name: str, *options: str) -> str:
         return command_line(name, *options, "--as-of", format_instant(as_of), config=settings.path)

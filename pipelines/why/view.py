@@ -8,9 +8,11 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_duration, format_list
-from pipelines.why.causes.cause import format_names
+from pipelines.why.causes.cause import ORDER, format_names
 
 KINDS_NAMED = 3
+ALONE = ("queue_off", "transmission_status")
+"""Causes beside which the order says nothing."""
 Row = Mapping[str, Any]
 
 
@@ -28,11 +30,21 @@ def print_why(answer: Row) -> None:
     for place in answer["places"]:
         say(format_place(place), "bold")
         say(situation_sentence(place, answer["as_of"]))
-        for cause in place["causes"]:
+        for cause in _shown_causes(place):
             say(f"- {cause['sentence']}.")
             say(f"  To do: {cause['action']}")
             say(f"  More: {cause['command']}")
         say("")
+
+
+def _shown_causes(place: Row) -> list[Row]:
+    """The causes, without those of the order where a reason of all messages stands alone."""
+    causes = list(place["causes"])
+    if any(
+        cause["code"] in ALONE and cause["messages"] == place["situation"]["messages"] for cause in causes
+    ):
+        return [cause for cause in causes if cause["severity"] != ORDER]
+    return causes
 
 
 def format_place(place: Row) -> str:

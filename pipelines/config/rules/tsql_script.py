@@ -43,6 +43,16 @@ def quote_name(name: str) -> str:
     return f"[{name.replace(']', ']]')}]"
 
 
+def quote_queue(queue: str, schema: str | None) -> str:
+    """Return a queue as an identifier, with its schema if it is known.
+
+    Where several schemas have a queue of one name, answers name it with its schema.
+    """
+    if schema is None:
+        return quote_name(queue)
+    return f"{quote_name(schema)}.{quote_name(queue.removeprefix(f'{schema}.'))}"
+
+
 def _statements(versions: list[RuleVersion]) -> Iterator[str]:
     """The statements of one database by moment; in each, what frees names and triples comes first."""
     begins: dict[datetime, dict[str, RuleVersion]] = {}

@@ -195,6 +195,16 @@ class ServerSnapshot:
         return own or [row for row in rows if row["name"].lower() == self.declared.database.lower()]
 
 
+def queue_schemas(snapshots: Iterable[ServerSnapshot]) -> dict[tuple[str, str, str], str]:
+    """The schema of each queue (instance, database, name) that a snapshot shows with it."""
+    return {
+        (*each.database_key, row["name"]): row["schema_name"]
+        for each in snapshots
+        for row in each.small.get(QUEUES, ())
+        if row.get("schema_name") is not None
+    }
+
+
 def in_order(snapshots: Iterable[ServerSnapshot]) -> tuple[ServerSnapshot, ...]:
     """Snapshots by taken_at, instance and database."""
     return tuple(sorted(snapshots, key=lambda each: (each.taken_at, each.database_key)))

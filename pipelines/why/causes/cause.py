@@ -39,6 +39,7 @@ class Explained:
         off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
         tasks: activated tasks that the newest snapshot shows, by queue as printed; null if not known.
+        groups: conversation groups with messages, by queue as printed, as few answers ask for it.
     """
 
     rows: DataFrame
@@ -46,6 +47,7 @@ class Explained:
     locks: Callable[[DataFrame], DataFrame]
     off: Mapping[str, Mapping[str, Any]]
     tasks: Mapping[str, int | None]
+    groups: Callable[[], Mapping[str, int]]
 
 
 @dataclass(frozen=True)

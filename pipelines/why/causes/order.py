@@ -96,7 +96,7 @@ class OlderFirst(Ahead):
 
 
 class FirstInLine(Cause):
-    """The next RECEIVE takes the message, or it is sent next. Only a reader or the network is missing.
+    """The next RECEIVE takes the message, or it is sent next.
 
     It does not hold for what waits for a queue that is off, or where the server says why.
     """
@@ -110,7 +110,10 @@ class FirstInLine(Cause):
     columns = {"kind": "kind", **place_columns()}
 
     def more_of_details(self, found: Explained, details: Row) -> Row:
-        return {"tasks": found.tasks.get(format_queue_of(details)) if details["queue"] else None}
+        if details["queue"] is None:
+            return {}
+        queue = format_queue_of(details)
+        return {"tasks": found.tasks.get(queue), "groups": found.groups().get(queue)}
 
     def sentence(self, at: Occurrence) -> str:
         if at.is_sent:
@@ -124,12 +127,16 @@ class FirstInLine(Cause):
             )
         tasks = at.first.get("_tasks") if at.details else None
         if tasks == 0:
-            return "only a reader is missing: no activated task runs"
-        if tasks:
+            return "no activated task runs: see why none is started, and who else reads the queue"
+        if not tasks:
+            return "see who reads the queue"
+        run = f"{format_count(tasks, 'activated task')} {'runs' if tasks == 1 else 'run'}"
+        if at.first["_groups"] == 1:
             return (
-                f"{format_count(tasks, 'activated task')} {'runs' if tasks == 1 else 'run'}; see what they do"
+                f"{run}, and all messages are of one group, which one reader at a time serves: more readers "
+                "do not help; see what the task does, and split the work into more conversations"
             )
-        return "see the readers of the queue"
+        return f"{run}; see what {'it does' if tasks == 1 else 'they do'}"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         if at.details and at.first["queue"]:

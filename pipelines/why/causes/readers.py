@@ -5,7 +5,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import SINCE_UNKNOWN
-from pipelines.config.rules.tsql_script import quote_name
+from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queue_name
@@ -274,9 +274,5 @@ class TooManyTasks(OfReaders):
 def _alter_queue(at: Occurrence) -> str:
     """USE and ALTER QUEUE, with the schema if a snapshot shows it."""
     instance, database, queue = (at.first[name] for name in QUEUE)
-    schema = at.teller.schema_of_queue(instance, database, queue)
-    name = quote_name(queue)
-    if schema is not None:
-        # Where several schemas have a queue of that name, it has its schema in its name.
-        name = f"{quote_name(schema)}.{quote_name(queue.removeprefix(f'{schema}.'))}"
+    name = quote_queue(queue, at.teller.schema_of_queue(instance, database, queue))
     return f"USE {quote_name(database)}; ALTER QUEUE {name}"
