@@ -6,7 +6,7 @@ moments are datetimes in UTC.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +27,7 @@ from pipelines.explain.explanations import (
 )
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.differences import report_differences, require_snapshots
-from pipelines.questions.leaks import DAYS, report_leaks
+from pipelines.questions.leaks import DAYS, GRACE, report_leaks
 from pipelines.questions.next import report_next
 from pipelines.questions.rejected import report_rejected
 from pipelines.questions.waiting import BY, report_waits
@@ -196,9 +196,12 @@ class OpenWarehouse:
         moment = self._published(as_of)
         return {"as_of": moment, "coverage": report_coverage(self._warehouse, moment)}
 
-    def leaks(self, *, days: int = DAYS, as_of: Moment = None, limit: int = 20) -> Answer:
+    def leaks(
+        self, *, days: int = DAYS, grace: timedelta = GRACE, as_of: Moment = None, limit: int = 20
+    ) -> Answer:
         """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
-        return report_leaks(self._warehouse, as_of=self._published(as_of), days=days, limit=limit)
+        moment = self._published(as_of)
+        return report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
 
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say how snapshots of a server differ from rules, catalog and ledger."""

@@ -15,6 +15,7 @@ from pipelines.config.expectations import (
     Expectation,
     queue_names,
 )
+from pipelines.questions.leaks import only_known
 from pipelines.questions.waiting import percentile, seconds_waited
 from schemas.keys import QUEUE
 
@@ -85,14 +86,14 @@ def measure_leaks(leaking: DataFrame, expectations: Sequence[Expectation]) -> Me
     """Count conversations that leak.
 
     Args:
-        leaking: rows of `find_leaks`, whatever the reason.
+        leaking: rows of `find_leaks`; those that may leak do not count.
         expectations: of the measure leaked_conversations, with the days for which `leaking` was found.
     """
     fits = [
         F.max(_fits(each, has_level=False).cast("int")).alias(f"fits_{n}")
         for n, each in enumerate(expectations)
     ]
-    by_conversation = leaking.groupBy("conversation_id").agg(*fits)
+    by_conversation = only_known(leaking).groupBy("conversation_id").agg(*fits)
     sums = [F.count_if(F.col(f"fits_{n}") == 1).alias(f"count_{n}") for n in range(len(expectations))]
     row = _only_row(by_conversation.agg(*sums))
     return {each.name: Measured(float(row[f"count_{n}"]), None) for n, each in enumerate(expectations)}

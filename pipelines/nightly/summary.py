@@ -23,6 +23,7 @@ from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.changes import tell_changes
+from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
 from pipelines.questions.next import select_received, select_transmitted
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.overtaken import rank_overtaken
@@ -76,10 +77,11 @@ def print_summary(
             partial(_monitor_findings, catalog),
             _overtaken_findings,
             _rejected_findings,
+            _leak_lines,
         ),
     )
     # Caveats about all figures come first, then the most urgent findings.
-    caveats, *others = found
+    caveats, *others, leaks = found
     findings = [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
     changes = tell_changes(settings, _published_before(warehouse, as_of), as_of)
@@ -92,6 +94,8 @@ def print_summary(
         _print_line(console, f"- {format_place(finding)}: {finding['sentence']}")
         _print_line(console, f"  {finding['action']}")
     _print_changes(console, changes, command)
+    for line in leaks:
+        _print_line(console, f"{line}: {command('leaks')}")
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
     if findings:
@@ -277,6 +281,10 @@ def _overtaken_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
                 f"{format_queue(row)}: message {row['message_id']} waits since "
                 f"{format_instant(row['since'])}; {row['passed_by']:,} later messages are ahead of it"
             )
+
+
+def _leak_lines(warehouse: Warehouse, as_of: datetime) -> list[str]:
+    return leak_sentences(count_states(read_leaking(warehouse, as_of)))
 
 
 def _rejected_findings(warehouse: Warehouse, _: datetime) -> Iterator[str]:

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.snapshots.views import ENDPOINTS as VIEW
-from pipelines.engine.frames import among
-from pipelines.ingest.snapshots.view_events import CLOSED, NAMED_STATES
+from pipelines.engine.frames import small_frame
+from pipelines.ingest.snapshots.view_events import NAMED_STATES
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import ENDPOINT_FACTS, ENDS
+from schemas.events import ENDPOINT_FACTS
 from schemas.outputs import SNAPSHOTS
 
 VIEW_PATH = f"/{VIEW}/"
-SHOWN = "instance string, database string, seen_at timestamp"
+NEWEST = "instance string, database string, shown_at timestamp, has_earlier boolean"
 FAR_END_STATE = "DI"
 """The state that is stored as an end of the far endpoint."""
 
@@ -57,38 +57,42 @@ def state_of(event_id: str) -> str | None:
     return state if state in NAMED_STATES else None
 
 
-def find_closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | None:
-    """Find the endpoints that the newest snapshots show as CLOSED.
+@dataclass(frozen=True)
+class ShownStates:
+    """The endpoints that the newest snapshots of their databases show.
 
-    Args:
-        warehouse: the ledger.
-        as_of: snapshots that were taken later do not count.
-
-    Returns:
-        (conversation_id, is_initiator, closed_seen_at, logged_end), unique by the first two: `logged_end` is
-        the first end of the endpoint that a log knows, else null. None if no snapshot has endpoints.
+    Attributes:
+        rows: one row per endpoint: conversation_id, is_initiator, `shown_state`, `shown_at` (the newest
+            snapshot) and `first_seen` (the first snapshot that shows this state; null if the database has
+            one snapshot, which does not tell when it began).
+        since: the rows of the ledger that are open then have all these endpoints.
     """
+
+    rows: DataFrame
+    since: datetime
+
+
+def find_shown_states(warehouse: Warehouse, as_of: datetime) -> ShownStates | None:
+    """Find the states of endpoints in the newest snapshots up to as_of; None if none has endpoints."""
     if not warehouse.exists(SNAPSHOTS):
         return None
     taken = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
-    newest = collect_rows(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("seen_at")))
+    newest = collect_rows(
+        taken.groupBy("instance", "database").agg(
+            F.max("taken_at").alias("shown_at"), (F.count_distinct("taken_at") > 1).alias("has_earlier")
+        )
+    )
     if not newest:
         return None
-    events = warehouse.read(ENDPOINT_FACTS)
-    # Files of events that only earlier snapshots show are passed over.
-    is_recent = F.col("seen_at") >= F.lit(min(row["seen_at"] for row in newest))
-    shown = events.where(
-        is_recent & F.col("event_id").endswith(f"/{CLOSED}") & F.col("event_type").isin(*ENDS)
+    # All rows of a conversation close together, after the newest snapshot that shows it.
+    since = min(row["shown_at"] for row in newest) - timedelta(microseconds=1)
+    sights = warehouse.read_left(ENDPOINT_FACTS, since).where(
+        F.col("state").isNotNull() & (F.col("seen_at") <= F.lit(as_of))
     )
-    closed = (
-        among(shown, [tuple(row.values()) for row in newest], SHOWN)
-        .groupBy(*SIDE)
-        .agg(F.max("seen_at").alias("closed_seen_at"))
+    states = sights.groupBy(*SIDE, "instance", "database", F.col("state").alias("shown_state")).agg(
+        F.min("seen_at").alias("first_seen"), F.max("seen_at").alias("shown_at")
     )
-    ends = (
-        events.where(F.col("event_type").isin(*ENDS) & F.col("seen_at").isNull())
-        .join(closed, SIDE, "left_semi")
-        .groupBy(*SIDE)
-        .agg(F.min("event_time").alias("logged_end"))
-    )
-    return closed.join(ends, SIDE, "left")
+    databases = small_frame(warehouse.spark, [tuple(row.values()) for row in newest], NEWEST)
+    shown = F.broadcast(databases).join(states, ["instance", "database", "shown_at"], "inner")
+    first_seen = F.when(F.col("has_earlier"), F.col("first_seen"))
+    return ShownStates(shown.select(*SIDE, "shown_state", "shown_at", first_seen.alias("first_seen")), since)

@@ -14,7 +14,7 @@ from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.changes import CHANGE_COLUMNS
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
-from pipelines.questions.leaks import LEAK_KEY
+from pipelines.questions.leaks import GROUP_COLUMNS, SINCE_NOT_KNOWN, leak_sentences
 from pipelines.questions.open_messages import RECEIVE, SCHEDULES
 from pipelines.questions.rejected import REJECTED_COLUMNS as REJECTED, SAMPLE_COLUMNS
 from pipelines.questions.unresolved import describe_unresolved
@@ -42,11 +42,12 @@ SENT_COLUMNS = (
     "message_id",
 )
 
-LEAK_COUNT_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "oldest_days", "a_day")
 LEAK_COLUMNS = (
     "age_days",
     "created_by",
+    "state",
     "reason",
+    "since",
     "instance",
     "database",
     "contract",
@@ -142,27 +143,30 @@ def _describe_message(row: Row) -> str:
 def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
     """Print the report to standard output."""
     console, at = open_console(wide=wide), format_instant(report["as_of"])
-    not_known = report["traffic_not_known"]
-    if report["endpoints"]:
-        leak = "leaks" if report["endpoints"] == 1 else "leak"
-        title = (
-            f"{format_count(report['endpoints'], 'endpoint')} {leak} at {at}: the "
-            f"far side ended, or it is CLOSED and "
-            f"older than half an hour, or {report['days']} days passed without traffic"
+    states = [*report["states"], *({**row, "reason": SINCE_NOT_KNOWN} for row in report["not_known"])]
+    lines = leak_sentences(states)
+    if idle := report["traffic_not_known"]:
+        lines.append(
+            f"{format_count(idle, 'endpoint')} had no known traffic for {report['days']} days, but no input "
+            "has a log of messages of these days: whether they leak is not known (traffic_not_known)"
         )
-    elif not_known:
-        title = f"No endpoint is known to leak at {at}"
-    else:
+    lines += [
+        f"{format_count(row['conversations'], 'conversation')} wait"
+        f"{'s' if row['conversations'] == 1 else ''} for their EndDialog or Error to be read in "
+        f"{format_queue(row)}"
+        for row in report["unread"]
+    ]
+    if not lines:
         console.print(f"No endpoint leaks at {at}.", soft_wrap=True)
         return
-    if not_known:
-        console.print(
-            f"{format_count(not_known, 'endpoint')} had no known traffic for {report['days']} days, but "
-            "no input "
-            "has a log of messages of these days: whether they leak is not known (traffic_not_known).",
-            soft_wrap=True,
-        )
-    print_rows(console, title, report["kinds"], LEAK_COUNT_COLUMNS)
+    if not report["endpoints"]:
+        lines.insert(0, f"No endpoint is known to leak at {at}")
+    for line in lines:
+        console.print(f"{line}.", soft_wrap=True)
+    title = f"Endpoints that {'leak' if report['endpoints'] else 'may leak'} at {at}"
+    print_rows(console, title, report["groups"], GROUP_COLUMNS)
+    if more := report["groups_in_all"] - len(report["groups"]):
+        console.print(f"and {more:,} more groups", soft_wrap=True)
     print_rows(console, "The oldest of them", report["oldest"], LEAK_COLUMNS)
 
 

@@ -31,7 +31,7 @@ READING: dict[str, Sequence[str]] = {
     "coverage --format json": ALL,
     "coverage --as-of {first}": ["sample"],
     "leaks --days 1 --format json": ALL,
-    "leaks --limit 3 --as-of {first} --wide": ["nasty"],
+    "leaks --limit 3 --grace 1min --script leaks.sql --as-of {first} --wide": ["nasty"],
     "differences --limit 40 --as-of {second} --format json": ["captures"],
     "differences --as-of {first}": ["captures"],
     "rejected --limit 50 --format json": ALL,

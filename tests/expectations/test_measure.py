@@ -104,10 +104,12 @@ def test_messages_that_no_schedule_has(draw: Draw) -> None:
 
 def test_a_conversation_leaks_once_whichever_of_its_endpoints_do(draw: Draw) -> None:
     rows = draw("""
-        conversation_id | instance | database | contract | local_service | remote_service
-        c1              | SQL1     | A        | Gold     | Orders        | Stock
-        c1              | SQL1     | B        | Gold     | Stock         | Orders
-        c2              | SQL1     | B        | Plain    | Stock         | Orders
+        conversation_id | instance | database | contract | local_service | remote_service | reason
+        c1              | SQL1     | A        | Gold     | Orders        | Stock          | error
+        c1              | SQL1     | B        | Gold     | Stock         | Orders         | error
+        c2              | SQL1     | B        | Plain    | Stock         | Orders         | no_traffic
+        c3              | SQL1     | B        | Plain    | Stock         | Orders         | traffic_not_known
+        c4              | SQL1     | B        | Plain    | Stock         | Orders         | since_not_known
     """)
     cases: list[Expected] = [
         ({"leaked_conversations": 2}, 2, None, True),

@@ -71,7 +71,7 @@ def test_pruned_days_are_refused_before_the_as_of_is_touched(session: SparkSessi
         project.add(short_talk(f"day {day}", day, ends=True))
     project.take_in(session)
     half = short_talk("half", 0, ends=False)
-    project.add({**half, "endpoint_events": [*half["endpoint_events"], ends_of("half", at(5))[0]]})
+    project.add({**half, "endpoint_events": [*half["endpoint_events"], ends_of("half", at(0))[0]]})
     project.run(session, FIRST)
     maintain(project.warehouse(session).root, keep_event_days=2, keep_hours=0, spark=session)
     project = project_in(tmp_path, {"leaked_conversations": 0, "days": 2}, {"leaked_conversations": 0})

@@ -6,6 +6,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 from .moment import Moment, OpenMessage
+from .snapshots import SEEN
 from .vocabulary import ENDS, Row, Side
 from .why import percentile, seconds_waited
 
@@ -19,6 +20,8 @@ MEASURES = (
     "leaked_conversations",
 )
 LEAK_DAYS = 7
+GRACE = timedelta(hours=1)
+ENDINGS = [f"http://schemas.microsoft.com/SQL/ServiceBroker/{name}" for name in ("EndDialog", "Error")]
 
 
 def expectations(moment: Moment, entries: Sequence[Row]) -> list[Row]:
@@ -111,15 +114,34 @@ def leaked_conversations(moment: Moment, entry: Row) -> int:
 
 
 def leaks(moment: Moment, side: Side, days: timedelta) -> bool:
-    """Whether an endpoint exists, has not ended, and its far side has ended or it had no traffic for days."""
+    """Whether an endpoint exists, has not ended, and leaks by a log.
+
+    It does if its far side ended an hour ago or more. If that has not ended, it does without traffic for
+    days, if the log has messages both before and in these days.
+    """
     endpoint = moment.state.endpoint(side)
     if endpoint is None or moment.state.has_ended(side):
         return False
-    if moment.state.has_ended((side[0], not side[1]), ENDS):
-        return True
-    traffic = [
+    far_ends = [
         event["event_time"]
-        for event in moment.events.get("message_events") or []
-        if event["conversation_id"] == side[0] and event["event_time"] < moment.as_of
+        for event in moment.events.get("endpoint_events") or []
+        if (event["conversation_id"], not event["is_initiator"]) == side
+        and event["event_type"] in ENDS
+        and event["event_time"] < moment.as_of
     ]
-    return max([endpoint.created_at, *traffic]) <= moment.as_of - days
+    if far_ends:
+        unread = [
+            waiting.since
+            for waiting in moment.open_messages
+            if waiting.kind == "receive"
+            and waiting.message.receiver == side
+            and waiting.message.message_type in ENDINGS
+        ]
+        return min([*far_ends, *unread]) <= moment.as_of - GRACE
+    since = moment.as_of - days
+    messages = [
+        event for event in moment.events.get("message_events") or [] if event["event_time"] < moment.as_of
+    ]
+    known = {event["event_time"] > since for event in messages if event.get(SEEN) is None}
+    traffic = [event["event_time"] for event in messages if event["conversation_id"] == side[0]]
+    return known == {True, False} and max([endpoint.created_at, *traffic]) <= since

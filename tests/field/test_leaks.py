@@ -1,0 +1,76 @@
+"""Leaks by state, and advice that fits its place: captures as servers leave them."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.field.running import Case
+from tests.field.test_stopped import HARMFUL
+
+
+@pytest.fixture(scope="module")
+def stuck(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    case = Case.copied("field-42-stuck-outbound", tmp_path_factory.mktemp("stuck") / "case")
+    case.configure(expect=[{"name": "leaks", "leaked_conversations": 43}])
+    (case.folder / "night.txt").write_text(case.published("latest").out)
+    return case
+
+
+def test_a_night_and_leaks_count_the_same_leaks_by_state(stuck: Case) -> None:
+    night = (stuck.folder / "night.txt").read_text()
+    line = "43 endpoints leak: 40 in state DO (DISCONNECTED_OUTBOUND) as the far side has not acknowledged"
+    assert line in night
+    assert line in stuck.job("leaks").out
+    found = stuck.ask("leaks")
+    kinds = {(row["state"], row["reason"], row["endpoints"]) for row in found["kinds"]}
+    assert kinds == {("DO", "not_acknowledged", 40), ("ER", "error", 3)}
+    assert found["endpoints"] == 43
+    [measured] = stuck.ask("expect")["expectations"]
+    assert (measured["value"], measured["met"]) == (43, True)
+
+
+def test_the_script_ends_what_failed_and_nothing_that_is_not_acknowledged(stuck: Case) -> None:
+    file = stuck.folder / "end.sql"
+    assert stuck.job("leaks", "--script", file).code == 0
+    lines = [line for line in file.read_text().splitlines() if "END CONVERSATION '" in line]
+    ends = [line for line in lines if not line.startswith("--")]
+    assert len(lines) == 43
+    assert len(ends) == 3
+    assert all("state = 'ER') AND NOT EXISTS (SELECT * FROM [dbo].[SyncQueue]" in line for line in ends)
+
+
+def test_what_a_single_capture_does_not_tell_is_no_leak(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-42-stuck-outbound", tmp_path / "case")
+    capture = case.folder / "captures" / "P01SQL-20261120T100000Z.jsonl"
+    rows = [line for line in capture.read_text().splitlines() if '"row":{"enqueue_time":"2026-10' not in line]
+    text = "\n".join(rows).replace('"count":85', '"count":5').replace('"rows":148', '"rows":68') + "\n"
+    capture.write_text(text)
+    night = case.published("latest").out
+    assert "3 endpoints leak: 3 in state ER (ERROR)" in night
+    assert "DO, since when not known: 40" in night
+    assert case.ask("leaks")["not_known"] == [{"state": "DO", "endpoints": 40}]
+
+
+def test_one_group_that_a_task_reads_needs_no_further_reader(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-43-one-conversation", tmp_path / "case")
+    night = case.published("latest").out
+    said = case.job("why", "--queue", "JobQueue").out
+    assert "1 activated task runs, and all messages are of one group" in said
+    assert "more readers do not help" in said
+    assert not [harm for text in (night, said) for harm in HARMFUL if harm in text]
+    sent = case.job("why", "--transmission").out
+    assert "from //press/Desk to //press/Old" in sent
+    assert "USE [PressDB]; ALTER QUEUE [archive].[OldQueue] WITH STATUS = ON" in sent
+    [place] = case.ask("why", "--transmission")["places"]
+    assert [cause["code"] for cause in place["causes"]] == ["queue_off"]
+
+
+def test_an_application_that_was_notified_and_does_not_receive_comes_first(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    case = Case.copied("field-47-external-activation", tmp_path / "case")
+    night = case.published("latest").out.splitlines()
+    first = night[night.index("Look at first") + 1]
+    assert "the application was notified and did not RECEIVE" in first
+    assert case.ask("why")["causes"][0]["code"] == "not_received"
