@@ -62,6 +62,9 @@ def explained_rows(
     rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
     held = rows.where("endpoint_priority is not null")
     verdicts, near = _judge(warehouse, catalog, held, as_of)
+    is_ruled = F.col("endpoint_ladder_step").isNotNull() & (F.col("endpoint_priority") > DEFAULT_LEVEL)
+    # From materialized rows, as the plan of all that is joined to them is large.
+    ruled = rows.where(is_ruled).select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
     rows = _with_rules(warehouse, rows, verdicts, as_of)
     ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
@@ -71,7 +74,8 @@ def explained_rows(
     times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
     taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
     rows = (
-        rows.join(F.broadcast(receives), QUEUE, "left")
+        rows.join(F.broadcast(ruled), list(PLACE), "left")
+        .join(F.broadcast(receives), QUEUE, "left")
         .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
         .join(taken, "message_id", "left")
         .withColumn("broker_database", F.coalesce("held_by", "database"))
@@ -171,8 +175,6 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     """
     level = F.col("endpoint_priority")
     by_rule = F.col("endpoint_ladder_step").isNotNull()
-    ruled = rows.where(by_rule & (level > DEFAULT_LEVEL)).select(*PLACE).distinct()
-    rows = rows.join(F.broadcast(ruled.withColumn("has_ruled", F.lit(True))), list(PLACE), "left")
     silent, reason = not_received()
     rows = rows.withColumns(
         {

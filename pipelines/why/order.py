@@ -22,10 +22,12 @@ def with_order(rows: DataFrame) -> DataFrame:
     Without blocks no message is ahead of one that counts more, so positions say how many are ahead. Blocks
     may put a lower level first; then the messages ahead are counted one by one.
     """
-    has_place = F.col("position").isNotNull()
-    plain = _by_levels(rows.where(has_place & F.col("block").isNull()))
-    in_blocks = _one_by_one(rows.where(has_place & F.col("block").isNotNull()))
-    return plain.unionByName(in_blocks).unionByName(without_order(rows.where(~has_place)))
+    has_place, is_in_block = F.col("position").isNotNull(), F.col("block").isNotNull()
+    placed = _by_levels(rows.where(has_place & ~is_in_block))
+    # Few nights have blocks, and the plan of their order takes long.
+    if not rows.where(is_in_block).isEmpty():
+        placed = placed.unionByName(_one_by_one(rows.where(has_place & is_in_block)))
+    return placed.unionByName(without_order(rows.where(~has_place)))
 
 
 def without_order(rows: DataFrame) -> DataFrame:
