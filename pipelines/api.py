@@ -25,6 +25,7 @@ from pipelines.explain.explanations import (
     explain_message,
     honor_settings,
 )
+from pipelines.metrics.read import read_metrics
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.differences import report_differences, require_snapshots
 from pipelines.questions.leaks import DAYS, GRACE, report_leaks
@@ -202,6 +203,11 @@ class OpenWarehouse:
         """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
         moment = self._published(as_of)
         return report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
+
+    def metrics(self, *, as_of: Moment = None) -> str:
+        """Give the figures of an as_of as text for monitoring tools."""
+        settings, moment = self._asked(as_of)
+        return read_metrics(self._warehouse, settings, moment)
 
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say how snapshots of a server differ from rules, catalog and ledger."""

@@ -8,15 +8,19 @@ priorities nightly --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from pipelines.commands.open import opened, read_new_captures
+from pipelines.commands.open import read_new_captures, warehouse_of
 from pipelines.commands.options import Parser
+from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.errors import NOT_MET, one_line
 from pipelines.config.instants import format_instant
+from pipelines.config.load import load_settings
 from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count
 from pipelines.expectations.read import not_met, read_expectations
 from pipelines.expectations.view import describe_not_met
+from pipelines.metrics.read import read_metrics
 from pipelines.nightly.night import night
 from pipelines.nightly.summary import print_summary
 from pipelines.storage.lock import only_writer
@@ -42,12 +46,21 @@ def main(argv: Sequence[str]) -> int:
         action="store_true",
         help=f"do not end with exit code {NOT_MET} if an expectation of the settings is not met",
     )
+    parser.add_argument(
+        "--metrics", type=Path, metavar="FILE", help="write the metrics of the as_of whole, as its last step"
+    )
     parser.add_wide()
     options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "nightly", read_new_captures())
+    metrics = options.metrics and plain_file(options.metrics, "--metrics")
+    settings = load_settings(options.config, read_new_captures())
+    if metrics:
+        require_not_read(metrics, settings, option="--metrics")
+    warehouse = warehouse_of(settings, "nightly")
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
-    if run.findings and not options.quiet:
+    if metrics:
+        write_whole(read_metrics(warehouse, settings.at(run.as_of), run.as_of), metrics, "--metrics")
+    if not options.quiet and run.findings:
         print_summary(warehouse, settings.at(run.as_of), run.as_of, run.findings, wide=options.wide)
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"

@@ -16,34 +16,37 @@ from pipelines.storage.inputs.paths import local_path
 STREAMS = range(3)
 
 
-def plain_file(out: Path) -> Path:
-    """The file that --out names, behind links; it is there and may be replaced, or is new.
+def plain_file(out: Path, option: str = "--out") -> Path:
+    """The file that an option names, behind links; it is there and may be replaced, or is new.
 
     Raises:
         ConfigError: it is a folder, a device or a pipe, is write-protected, or its folder takes no file.
     """
     target = Path(os.path.realpath(out))
     if not target.parent.is_dir():
-        raise _refused(out, "its folder is not there")
+        raise _refused(f"{option} {out}", "its folder is not there")
     try:
-        _require_plain(out, target, target.stat())
+        _require_plain(f"{option} {out}", target, target.stat())
     except FileNotFoundError:
         pass
     except OSError as error:
         # Such as a name that is too long, or links that lead to each other.
-        raise _refused(out, error.strerror or str(error)) from error
+        raise _refused(f"{option} {out}", error.strerror or str(error)) from error
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise _refused(out, "its folder can't be written")
+        raise _refused(f"{option} {out}", "its folder can't be written")
     return target
 
 
-def require_not_read(target: Path, settings: Settings, further: Iterable[str | None] = ()) -> None:
+def require_not_read(
+    target: Path, settings: Settings, further: Iterable[str | None] = (), option: str = "--out"
+) -> None:
     """Refuse a file that the job reads, or that would lie among what it reads.
 
     Args:
         target: the file, behind links.
         settings: they name what is read.
         further: folders that other options name.
+        option: what names the file.
 
     Raises:
         ConfigError: it does.
@@ -54,7 +57,7 @@ def require_not_read(target: Path, settings: Settings, further: Iterable[str | N
         if local is None:
             continue
         if _lies_in(str(target), local) or _is_same(target, local):
-            raise ConfigError(f"--out {target}: is {what} {path}, or lies in it; name another file")
+            raise ConfigError(f"{option} {target}: is {what} {path}, or lies in it; name another file")
 
 
 def require_own_folder(out: str | None, settings: Settings) -> None:
@@ -81,7 +84,7 @@ def require_own_folder(out: str | None, settings: Settings) -> None:
         _require_folder(out, local)
 
 
-def write_whole(text: str, target: Path) -> None:
+def write_whole(text: str, target: Path, option: str = "--out") -> None:
     """Write the file whole or not at all: a reader sees the old one or the new one.
 
     A file that is replaced keeps its mode and its owner; a new one has the mode that the umask leaves.
@@ -102,7 +105,7 @@ def write_whole(text: str, target: Path) -> None:
             raise
     except OSError as error:
         raise OutputError(
-            f"--out {target}: can't be written ({error.strerror}); the file is as it was"
+            f"{option} {target}: can't be written ({error.strerror}); the file is as it was"
         ) from error
 
 
@@ -126,16 +129,16 @@ def _read(settings: Settings) -> Iterator[tuple[str, str]]:
         yield SNAPSHOTS, entry.path
 
 
-def _require_plain(out: Path, target: Path, found: os.stat_result) -> None:
+def _require_plain(named: str, target: Path, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise _refused(out, "it is a folder")
+        raise _refused(named, "it is a folder")
     if not stat.S_ISREG(found.st_mode):
-        raise _refused(out, "it is a device or a pipe")
+        raise _refused(named, "it is a device or a pipe")
     if any(os.path.samestat(found, each) for each in _streams()):
-        raise _refused(out, "it is a stream of this job")
+        raise _refused(named, "it is a stream of this job")
     # The superuser may write all files; a file without any write permission is still refused.
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
-        raise _refused(out, "it is write-protected")
+        raise _refused(named, "it is write-protected")
 
 
 def _streams() -> Iterator[os.stat_result]:
@@ -194,8 +197,8 @@ def _is_same(one: Path, other: str) -> bool:
         return False
 
 
-def _refused(out: Path, reason: str) -> ConfigError:
-    return ConfigError(f"--out {out}: {reason}; name a new file, or one to replace, in a folder that exists")
+def _refused(named: str, reason: str) -> ConfigError:
+    return ConfigError(f"{named}: {reason}; name a new file, or one to replace, in a folder that exists")
 
 
 def _no_folder(out: str, reason: str) -> ConfigError:

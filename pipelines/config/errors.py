@@ -40,6 +40,10 @@ class ConfigError(PipelineError):
     exit_code = 2
 
 
+class UnpublishedError(PipelineError):
+    """An as_of was not published, or its rows were removed since."""
+
+
 class InputError(PipelineError):
     """An input breaks its contract, or too many of its events were rejected."""
 

@@ -4,11 +4,12 @@ An event counts before as_of, a snapshot up to as_of. What a snapshot's rows say
 as the snapshot.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_age
 from pipelines.engine.frames import union_all
@@ -16,10 +17,12 @@ from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.collect import EPOCH, collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED
+from schemas.ledger import ENDPOINTS
 from schemas.outputs import SNAPSHOTS
 
 OLD = timedelta(hours=1)
 """Data that is older than this at as_of is worth a word."""
+RECENT = timedelta(days=1)
 RESOLUTION = timedelta(microseconds=1)
 """The distance of two moments that the tables tell apart."""
 
@@ -57,6 +60,48 @@ def find_first_data(warehouse: Warehouse, completed: CompletedBatches) -> dateti
         _edge(_snapshot_times(warehouse, completed), F.min),
     )
     return min(filter(None, found), default=None)
+
+
+def newest_facts(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[tuple[str, str], datetime]:
+    """The newest fact of each database, (instance, database), up to as_of; without those that have none.
+
+    Of a database that snapshots show it is the newest of them; of others the newest event of their instance.
+    """
+    taken = warehouse.read(SNAPSHOTS).where(F.col("taken_at") <= F.lit(as_of))
+    shown = taken.groupBy("instance", "database").agg(F.max("taken_at").alias("newest"))
+    found = {(row["instance"], row["database"]): row["newest"] for row in collect_rows(shown)}
+    existing = warehouse.read_left(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
+    databases = {
+        (row["instance"], row["database"])
+        for row in collect_rows(existing.select("instance", "database").distinct())
+    }
+    databases |= {(instance, database) for instance, database, _ in catalog.database_rows()}
+    others = databases - found.keys()
+    events = _newest_events(warehouse, {instance for instance, _ in others}, as_of) if others else {}
+    return found | {key: events[key[0]] for key in others if key[0] in events}
+
+
+def _newest_events(warehouse: Warehouse, instances: Set[str], as_of: datetime) -> dict[str, datetime]:
+    """The newest event before as_of of each of these instances that has any."""
+    recent = max(as_of, EPOCH + RECENT) - RECENT
+    found: dict[str, datetime] = {}
+    # An event of the last day is in a row that closed then or later. The whole history is read for the rest.
+    for read in (lambda table: warehouse.read_left(table, recent), warehouse.read):
+        events = union_all(
+            [
+                read(table).where("seen_at is null").select("instance", F.col("event_time").alias("newest"))
+                for table in ACCEPTED.values()
+            ]
+        )
+        newest = (
+            events.where(F.col("newest") < F.lit(as_of))
+            .groupBy("instance")
+            .agg(F.max("newest").alias("newest"))
+        )
+        found = {row["instance"]: row["newest"] for row in collect_rows(newest)}
+        if all(instance in found and found[instance] >= recent for instance in instances):
+            break
+    return found
 
 
 def _newest_event(warehouse: Warehouse, completed: CompletedBatches, as_of: datetime) -> datetime | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.errors import PipelineError, WarehouseError
+from pipelines.config.errors import UnpublishedError, WarehouseError
 from pipelines.config.instants import LATEST, AsOf, format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
@@ -104,7 +104,7 @@ def published_as_of(
     Another warning says so if its day was pruned: its tables are whole, the ledger is not.
 
     Raises:
-        PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
+        UnpublishedError: nothing was published, or not this as_of, or housekeeping has removed it.
         WarehouseError: a table has lost commits, or is gone.
     """
     warehouse.read_first_day()
@@ -148,24 +148,24 @@ def _find_run(
                 found: datetime = row["as_of"]
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
-        raise PipelineError(
+        raise UnpublishedError(
             f"{settings.warehouse}: {what}; run "
             f"{command_line('nightly', '--as-of', LATEST, config=settings.path)} first"
         )
     if as_of not in latest:
         there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
-        raise PipelineError(
+        raise UnpublishedError(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
             f"or run {command_line('nightly', '--as-of', format_instant(as_of), config=settings.path)} first"
         )
     if not _has_rows(warehouse, latest[as_of]):
         if warehouse.is_pruned(as_of):
-            raise PipelineError(
+            raise UnpublishedError(
                 f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
                 f"(maintain --keep-days), and its day was pruned: the first day left is "
                 f"{warehouse.first_day}; take a later as_of"
             )
-        raise PipelineError(
+        raise UnpublishedError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
             "(maintain --keep-days); run "
             f"{command_line('schedules', '--as-of', format_instant(as_of), config=settings.path)}, which "

@@ -47,6 +47,7 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
 MASKS = (
     (r"\b(done in|failed after) \d+\.\d s", r"\1 ? s"),
     (r"\bfinished at \S+", "finished at ?"),
+    (r"(?m)^(service_broker_run_\w+) .*", r"\1 ?"),
     # On the page: how long runs took, in a figure, a cell and the data.
     (r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*", r"\1?\2?"),
     (r'(data-value=)"\d+\.\d{3,6}">[^<]*', r"\1"),

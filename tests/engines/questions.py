@@ -34,6 +34,8 @@ READING: dict[str, Sequence[str]] = {
     "leaks --limit 3 --grace 1min --script leaks.sql --as-of {first} --wide": ["nasty"],
     "differences --limit 40 --as-of {second} --format json": ["captures"],
     "differences --as-of {first}": ["captures"],
+    "metrics": ALL,
+    "metrics --as-of {second} --out metrics.prom": ["nasty"],
     "rejected --limit 50 --format json": ALL,
     "rejected --wide": ["nasty"],
     "lint --format json": ALL,
@@ -71,7 +73,7 @@ DAMAGED = "next --queue {queue}"
 """What is asked where a table has lost a commit."""
 NIGHTS = {
     "first": "nightly --as-of {first} --quiet",
-    "second": "nightly --as-of {second} --no-expect --wide",
+    "second": "nightly --as-of {second} --no-expect --wide --metrics night.prom",
     "rerun": "nightly --as-of {second} --fail-on unresolved --quiet",
     "backfill": "nightly --as-of {backfill} --quiet",
 }

@@ -1,0 +1,1 @@
+"""Figures of an as_of for monitoring tools."""
