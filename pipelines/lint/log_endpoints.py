@@ -119,15 +119,19 @@ def count_queued_before(
 
     Returns:
         instance, database, contract, local_service, remote_service, priority (the key), `endpoints`,
-        and `oldest`, the first created_at among them.
+        their open `messages`, and `oldest`, the first created_at among them.
     """
     sent = transmitted.where("not forwarded").withColumnRenamed("sent_by_initiator", "is_initiator")
     key = ["conversation_id", "is_initiator"]
-    queued = received.select(*key).union(sent.select(*key)).distinct()
+    queued = received.select(*key).union(sent.select(*key)).groupBy(*key).agg(F.count(F.lit(1)).alias("open"))
     return (
         endpoints.join(F.broadcast(changes), ["instance", "database"])
         .where("created_at < changed_at")
-        .join(queued, key, "left_semi")
+        .join(queued, key, "inner")
         .groupBy(*ENDPOINT_NAMES, "priority")
-        .agg(F.count(F.lit(1)).alias("endpoints"), F.min("created_at").alias("oldest"))
+        .agg(
+            F.count(F.lit(1)).alias("endpoints"),
+            F.sum("open").alias("messages"),
+            F.min("created_at").alias("oldest"),
+        )
     )

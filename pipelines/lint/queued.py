@@ -16,7 +16,8 @@ from pipelines.rules.ladder import NO_RULES, DatabaseKey, ladders_at, level_of
 class QueuedEndpoints:
     """Endpoints with open messages that were created before their database's last change of rules.
 
-    Of one database, with the same contract, services and level; `oldest` is the first creation.
+    Of one database, with the same contract, services and level; `messages` are those that wait, `oldest` is
+    the first creation.
     """
 
     instance: str
@@ -26,6 +27,7 @@ class QueuedEndpoints:
     remote_service: str
     priority: int
     endpoints: int
+    messages: int
     oldest: datetime
 
 
@@ -76,21 +78,25 @@ def lint_queued(
     for database_key, kinds in sorted(by_database.items()):
         at, version = changes[database_key]
         rules = standing.get(database_key, NO_RULES)
-        total, other = 0, 0
+        total, other, messages = 0, 0, 0
         for kind in kinds:
             now = rules.decide((kind.contract, kind.local_service, kind.remote_service))
             total += kind.endpoints
-            other += kind.endpoints if level_of(now) != kind.priority else 0
+            if level_of(now) != kind.priority:
+                other += kind.endpoints
+                messages += kind.messages
         code = FindingCode.QUEUED_BEFORE
         sentence = (
             f"{format_count(total, 'endpoint')} of {format_database(database_key)} with queued messages "
             f"are older than {_name_change(version, at, first_seen)}, the oldest of "
             f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
         )
-        fix = (
-            "no rule changes their level; let readers drain the queues first; only then end the "
-            "conversations and start new ones; unread messages would be lost now"
-        )
+        fix = "no rule changes their level"
+        if other:
+            fix += (
+                "; let readers drain the queues first; only then end the conversations and start new ones; "
+                f"{format_count(messages, 'unread message')} would be lost now"
+            )
         yield Finding(
             code, code.severity, database_key, version.name, locations.get(version.key), sentence, fix
         )

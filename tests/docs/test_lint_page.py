@@ -82,7 +82,9 @@ def test_examples(code: str, tmp_path: Path) -> None:
 def test_the_example_of_queued_conversations(tmp_path: Path) -> None:
     folded = apply_statements(example_rules(tmp_path, "R307").statements)
     october, today = datetime(2026, 10, 9, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
-    order = QueuedEndpoints("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, october)
+    order = QueuedEndpoints(
+        "SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, 90, october
+    )
     [finding] = lint_queued(folded.versions, [order], folded.locations, moment=today)
     assert finding.code.id == "R307"
     assert "'Orders', 2026-11-01T00:00:00Z" in finding.sentence

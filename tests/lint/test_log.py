@@ -244,7 +244,7 @@ def day(number: int) -> datetime:
 
 
 def queued(contract: str, priority: int, endpoints: int, oldest: datetime) -> QueuedEndpoints:
-    return QueuedEndpoints(*I_A, contract, "Init", "Target", priority, endpoints, oldest)
+    return QueuedEndpoints(*I_A, contract, "Init", "Target", priority, endpoints, 10 * endpoints, oldest)
 
 
 def test_queued_conversations_older_than_the_last_change() -> None:
@@ -258,6 +258,10 @@ def test_queued_conversations_older_than_the_last_change() -> None:
         "2026-02-03T00:00:00Z), the oldest of 2026-02-01T00:00:00Z; 2 would have another level today"
     )
     assert (finding.rule, finding.location) == ("R", altered.location)
+    assert finding.fix == (
+        "no rule changes their level; let readers drain the queues first; only then end the conversations "
+        "and start new ones; 20 unread messages would be lost now"
+    )
     assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
     seen = [version.key for version in history.versions]
     [finding] = lint_queued(history.versions, kinds, history.locations, moment=day(9), first_seen=seen)
