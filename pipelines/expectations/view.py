@@ -13,6 +13,7 @@ from pipelines.expectations.read import Row
 
 NOTHING = "nothing to measure"
 """What stands for a value that is null."""
+NOT_MEASURED = "not measured at this as_of; run the night again"
 IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE)
 COLUMNS = ("name", "met", "value", "limit", "messages")
 DIGITS = 15
@@ -26,7 +27,7 @@ def print_expectations(console: Terminal, rows: Sequence[Row], as_of: datetime) 
         {
             **row,
             "met": "yes" if row["met"] else "no",
-            "value": format_value(row["value"], row["measure"]),
+            "value": format_value(row["value"], row["measure"]) if _is_measured(row) else NOT_MEASURED,
             "limit": format_limit(row),
         }
         for row in rows
@@ -37,6 +38,8 @@ def print_expectations(console: Terminal, rows: Sequence[Row], as_of: datetime) 
 def describe_not_met(row: Row) -> str:
     """Say in one line that an expectation is not met: its name, its value and its limit."""
     name, value = row["name"], format_value(row["value"], row["measure"])
+    if not _is_measured(row):
+        return f"expectation {name!r}: {NOT_MEASURED}"
     messages = None if row["messages"] is None else format_count(row["messages"], "message")
     if row["value"] is None or _is_within(row):
         return f"expectation {name!r}: {value}: {messages}, fewer than min_messages"
@@ -59,6 +62,10 @@ def format_limit(row: Row) -> str:
     """Write a limit with what it bounds."""
     bound = {LEVEL_AT_LEAST: "at least ", None: ""}.get(row["measure"], "at most ")
     return bound + format_value(row["limit"], row["measure"])
+
+
+def _is_measured(row: Row) -> bool:
+    return row["value"] is not None or row["messages"] is not None
 
 
 def _is_within(row: Row) -> bool:

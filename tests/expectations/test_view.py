@@ -87,5 +87,7 @@ def test_lines_of_what_is_not_met() -> None:
     assert describe_not_met({**row, "messages": None}) == f"expectation 'n': 700 s{settings}"
     nothing = describe_not_met({**row, "value": None, "messages": 0})
     assert nothing == "expectation 'n': nothing to measure: 0 messages, fewer than min_messages"
+    unknown = describe_not_met({**row, "value": None, "messages": None})
+    assert unknown == "expectation 'n': not measured at this as_of; run the night again"
     assert format_limit({**row, "measure": "level_at_least", "limit": 0.99}) == "at least 0.99"
     assert format_limit({**row, "measure": None}) == "600"

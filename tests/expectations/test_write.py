@@ -62,6 +62,14 @@ def test_a_rerun_replaces_the_rows_of_its_as_of(session: SparkSession, tmp_path:
     run(SECOND)
     assert shown(SECOND) == []
     assert len(shown(FIRST)) == 2
+    # Of those that are expected now, the first is as it was measured, and the others are not.
+    now = [two[0], {"name": "a", "oldest_wait": "10 min"}, {"name": "new", "unresolved": 0}]
+    asked = read_expectations(warehouse, project_in(tmp_path, *now).settings(), FIRST)
+    assert [(row["name"], row["value"], row["limit"], row["met"]) for row in asked] == [
+        ("b", 1, 0, False),
+        ("a", None, 600, False),
+        ("new", None, 0, False),
+    ]
 
 
 @pytest.mark.slow
