@@ -5,6 +5,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.questions.unresolved import locate_unresolved
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import TRANSMISSION_SCHEDULE
@@ -52,8 +53,16 @@ def count_statuses(schedule: DataFrame) -> DataFrame:
 
 
 def read_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
-    """Count the kinds of a published as_of, most messages first; empty if no message has a status."""
-    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+    """Count the kinds of a published as_of, most messages first; empty if no message has a status.
+
+    Messages that can't be placed count, too.
+    """
+    columns = ("message_id", "sendable_at", "why_still_here")
+    unplaced = locate_unresolved(warehouse, as_of, are_later_known=False).where("kind = 'transmission'")
+    lost = unplaced.select(
+        "message_id", F.col("since").alias("sendable_at"), F.col("status").alias(columns[2])
+    )
+    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).select(*columns).unionByName(lost)
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
     rows = collect_rows(count_statuses(schedule).orderBy(*order).limit(limit))
     return rows if any(row["why_still_here"] is not None for row in rows) else []

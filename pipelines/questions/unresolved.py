@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.catalog import Catalog
 from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count, format_database
+from pipelines.questions.open_messages import NAMES
 from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
@@ -63,11 +64,13 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
 
     Returns:
         One row per message and kind: UNRESOLVED_KEY, `message_id`, `conversation_id`, `is_initiator` (of the
-        holding endpoint) and `since`, its arrival or its SENT.
+        holding endpoint), `since`, its arrival or its SENT, and `status`, the transmission_status in the
+        newest snapshot up to as_of that shows it. Names are those of the endpoints, else those that the rows
+        of snapshots have.
     """
     lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
     events = warehouse.read_open(MESSAGES, as_of)
-    messages = _locate_messages(events if are_later_known else events_before(events, as_of), lost)
+    messages = _locate_messages(events if are_later_known else events_before(events, as_of), lost, as_of)
     endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
         messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
     )
@@ -86,6 +89,11 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
     is_sender = F.col("kind") == "transmission"
     side = F.when(is_sender, F.col("sent_by_initiator")).otherwise(~F.col("sent_by_initiator"))
     key = ["conversation_id", "is_initiator"]
+    shown = {
+        "contract": F.col("shown_contract"),
+        "local_service": F.when(is_sender, F.col("shown_from_service")).otherwise(F.col("shown_to_service")),
+        "remote_service": F.when(is_sender, F.col("shown_to_service")).otherwise(F.col("shown_from_service")),
+    }
     return (
         lost.join(messages, "message_id", "left")
         .withColumn("is_initiator", side)
@@ -94,14 +102,12 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
         .select(
             "kind",
             "reason",
-            *[_coalesce(f"own_{name}", f"event_{name}", name) for name in ("instance", "database")],
-            *[
-                _coalesce(f"own_{name}", f"far_{name}", name)
-                for name in ("contract", "local_service", "remote_service")
-            ],
+            *[F.coalesce(f"own_{name}", f"event_{name}").alias(name) for name in ("instance", "database")],
+            *[F.coalesce(f"own_{name}", f"far_{name}", said).alias(name) for name, said in shown.items()],
             "message_id",
             *key,
             F.when(is_sender, F.col("sent_at")).otherwise(F.col("arrived_at")).alias("since"),
+            F.when(is_sender, F.col("status")).alias("status"),
         )
     )
 
@@ -131,8 +137,11 @@ def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str
         yield from _describe_additions(list(lacking), catalog, catalog_path)
 
 
-def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
-    """Return conversation, direction, times and database of each message: where it arrived, else was sent."""
+def _locate_messages(events: DataFrame, lost: DataFrame, as_of: datetime) -> DataFrame:
+    """Return what events say of each message: conversation, direction, times, names, and the server's text.
+
+    Instance and database are those where it arrived, else was sent.
+    """
     event_type = F.col("event_type")
     rows = events.join(lost.select("message_id").distinct(), "message_id", "left_semi").withColumn(
         "place", order_of_events()
@@ -143,7 +152,13 @@ def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
         sent = F.min_by(name, F.when(event_type == "SENT", F.col("place")))
         return F.coalesce(arrival, sent, F.min_by(name, "place")).alias(f"event_{name}")
 
+    is_waiting = (event_type == "SENT") & (F.col("seen_at") <= F.lit(as_of))
     return rows.groupBy("message_id").agg(
+        *[
+            F.max(f"shown_{name}").alias(f"shown_{name}")
+            for name in ("contract", "from_service", "to_service")
+        ],
+        F.max_by("transmission_status", F.when(is_waiting, F.col("seen_at"))).alias("status"),
         F.min_by("conversation_id", "place").alias("conversation_id"),
         F.min_by("sent_by_initiator", "place").alias("sent_by_initiator"),
         where("instance"),
@@ -153,16 +168,16 @@ def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
     )
 
 
-def _coalesce(one: str, other: str, name: str) -> Column:
-    return F.coalesce(one, other).alias(name)
-
-
 def _reason(row: Mapping[str, Any]) -> str:
     where = f" in {format_database((row['instance'], row['database']))}" if row["instance"] else ""
     if row["reason"] == SERVICE_MISSING:
         return f"the catalog has no service {row['local_service']}{where} ({SERVICE_MISSING})"
     if row["reason"] == "handle_unknown":
-        return f"a snapshot shows them{where} under handles that no endpoint has (handle_unknown)"
+        names = (row[name] for name in ("local_service", "remote_service"))
+        own, far = (name or "a service that is not known" for name in names)
+        ends = (own, far) if row["kind"] == "transmission" else (far, own)
+        between = f", from {ends[0]} to {ends[1]}" if any(row[name] for name in NAMES) else ""
+        return f"a snapshot shows them{where} under handles that no endpoint has{between} (handle_unknown)"
     of_service = f" of service {row['local_service']}" if row["local_service"] else ""
     side = "sending" if row["kind"] == "transmission" else "receiving"
     return (

@@ -8,8 +8,10 @@ from pyspark.sql import DataFrame
 
 from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
+from pipelines.config.snapshots.views import MONITORS
 from pipelines.engine.frames import small_frame
-from pipelines.storage.monitors import DROPPED, read_latest_monitors, read_monitor_views
+from pipelines.storage.monitors import DROPPED, read_latest_monitors
+from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse
 
 QueueName = tuple[str, str, str]
@@ -44,7 +46,7 @@ class ShownMonitor:
 
 def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[QueueName, ShownMonitor]:
     """The monitors of all queues of which a snapshot up to as_of shows or misses one."""
-    views = read_monitor_views(warehouse, as_of)
+    views = read_newest_views(warehouse, MONITORS, as_of)
     readers = {row[:3]: row[4] for row in catalog.monitor_rows() if row[3] == "internal"}
     found = {}
     for row in read_latest_monitors(warehouse, as_of, views) if views else ():

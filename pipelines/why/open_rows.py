@@ -5,9 +5,12 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.config.snapshots.views import ENDPOINTS as CONVERSATION_ENDPOINTS
+from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES, SCHEDULES, read_open
 from pipelines.questions.unresolved import locate_unresolved
 from pipelines.state.endpoints import SIDE
+from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
@@ -41,7 +44,8 @@ def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
         One row per message and place: `kind`, and instance, database and queue of the place, empty where it
         has none; OF_MESSAGE, and NAMES of the message or else of the endpoint; `endpoint_instance`,
         `endpoint_database` and `endpoint_...` of ENDPOINT, null of forwarded messages and, but for the place,
-        of unresolved ones; of an unresolved message `reason` and `schedule`.
+        of unresolved ones; of an unresolved message `reason`, `schedule` and `is_whole`, whether the newest
+        snapshot of its database shows all endpoints.
     """
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
     holders = endpoints.select(
@@ -66,7 +70,14 @@ def _at_place(messages: DataFrame, within: Sequence[str]) -> DataFrame:
 
 
 def _unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    newest = read_newest_views(warehouse, CONVERSATION_ENDPOINTS, as_of)
+    whole = small_frame(
+        warehouse.spark,
+        [(*place, True) for place, (_, is_complete) in newest.items() if is_complete],
+        "instance string, database string, is_whole boolean",
+    )
     rows = locate_unresolved(warehouse, as_of, are_later_known=False)
+    rows = rows.join(F.broadcast(whole), ["instance", "database"], "left")
     return rows.select(
         F.lit("unresolved").alias("kind"),
         *[F.lit("").alias(name) for name in QUEUE],
@@ -74,9 +85,11 @@ def _unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
         *SIDE,
         F.lit("unresolved").alias("state"),
         "since",
+        "status",
         *NAMES,
         "reason",
         F.col("kind").alias("schedule"),
+        "is_whole",
         F.col("instance").alias("endpoint_instance"),
         F.col("database").alias("endpoint_database"),
     )

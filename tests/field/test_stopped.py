@@ -49,3 +49,17 @@ def test_texts_of_the_server_are_counted_by_kind(session: SparkSession, tmp_path
     assert "31 messages are still there, and the server says why (8 of them): Connection attempt" in night.out
     assert [line for line in HARMFUL if line in case.job("why").out] == []
     assert "from //press/Desk to //press/Job" in case.job("why").out
+
+
+def test_messages_whose_endpoints_are_gone_have_the_reason_of_the_server(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    case = Case.copied("field-38-event-notifications", tmp_path / "case")
+    night = case.published("latest")
+    text = "The target service name could not be found."
+    assert f"300 messages are still there, and the server says why: {text}" in night.out
+    assert "VIEW DEFINITION" not in night.out + night.err
+    why = case.ask("why")
+    found = {each["code"]: each["messages"] for each in why["causes"]}
+    assert found == {"transmission_status": 300, "first_in_line": 1}
+    assert "all conversation endpoints" not in str(why)

@@ -44,9 +44,9 @@ def _by_name(name: str, *also: str, **more: Any) -> ViewColumn:
     return _optional(name, NAME, also=also, is_selected=False, in_captures=False, **more)
 
 
-def _of_endpoint(name: str, type: ServerType) -> ViewColumn:
+def _of_endpoint(name: str, type: ServerType, event: str | None = None) -> ViewColumn:
     """What a message that waits to be sent says of its endpoint, which may be gone."""
-    return _optional(name, type, of_endpoint=True)
+    return _optional(name, type, of_endpoint=True, event=event)
 
 
 DATABASE_ID = _optional("database_id", INT, is_selected=False)
@@ -88,9 +88,9 @@ _DECLARED = (
         ViewColumn("is_end_of_dialog", BIT, nullable=True),
         _optional("transmission_status", text(400), sql="LEFT(v.transmission_status, 400)"),
         SIZE,
-        _of_endpoint("from_service_name", NAME),
-        _of_endpoint("to_service_name", text(256)),
-        _of_endpoint("service_contract_name", NAME),
+        _of_endpoint("from_service_name", NAME, "shown_from_service"),
+        _of_endpoint("to_service_name", text(256), "shown_to_service"),
+        _of_endpoint("service_contract_name", NAME, "shown_contract"),
         _of_endpoint("priority", SMALL_INT),
         events="message_events",
         is_large=True,
@@ -106,8 +106,8 @@ _DECLARED = (
         ViewColumn("message_type_name", text(256), event="message_type"),
         _optional("message_enqueue_time", TIME),
         SIZE,
-        _by_name("service_name", of_endpoint=True),
-        _by_name("service_contract_name", of_endpoint=True),
+        _by_name("service_name", of_endpoint=True, event="shown_to_service"),
+        _by_name("service_contract_name", of_endpoint=True, event="shown_contract"),
         events="message_events",
         is_large=True,
     ),

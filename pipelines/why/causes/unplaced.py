@@ -45,9 +45,20 @@ class ServiceNotInCatalog(Unplaced):
 
 
 class HandleUnknown(Unplaced):
-    """A snapshot shows the message under a handle that no endpoint has."""
+    """A snapshot shows the message under a handle that no endpoint has.
+
+    It does not hold where the server says why it still has the message.
+    """
 
     code = "handle_unknown"
-    condition = "reason = 'handle_unknown'"
+    condition = "reason = 'handle_unknown' and status is null"
+    columns = {**Unplaced.columns, "_is_whole": "is_whole"}
     because = "a snapshot shows them under handles that no endpoint has"
     to_do = "take a capture that shows all conversation endpoints of that database"
+
+    def action(self, at: Occurrence) -> str:
+        if at.first["_is_whole"]:
+            return (
+                "the snapshot shows all endpoints of that database, so theirs are gone; see the next capture"
+            )
+        return self.to_do

@@ -18,6 +18,7 @@ from .snapshots import (
     events_with,
     monitors,
     rules_with,
+    shown_names,
     side_of,
     statuses,
     with_server_levels,
@@ -185,6 +186,9 @@ class Moment:
             names = names_of(endpoint)
         elif far:
             names = (far.contract, far.remote_service, far.local_service)
+        else:
+            contract, sender, receiver = shown_names(message.events)
+            names = (contract, receiver, sender) if receives else (contract, sender, receiver)
         return OpenMessage(kind, state, place, message, row, endpoint, names, since)
 
 

@@ -172,6 +172,11 @@ def _message_event(snapshot: Snapshot, endpoint_events: list[Row], row: Row, mor
         "queuing_order": None,
         "transaction_id": None,
         "handle_unknown": not near,
+        "shown_names": (
+            row.get("service_contract_name"),
+            row.get("from_service_name"),
+            row.get("to_service_name", row.get("service_name")),
+        ),
         SEEN: snapshot.taken_at,
         **more,
     }
@@ -269,6 +274,14 @@ def rules_with(rules: list[Rule], snapshots: Sequence[Snapshot], stated: set[tup
 
 def _same(one: Rule, other: Rule) -> bool:
     return (one.name, one.triple, one.level) == (other.name, other.triple, other.level)
+
+
+def shown_names(message_events: Sequence[Row]) -> tuple[str | None, str | None, str | None]:
+    """Contract, sender and receiver that rows of views have of a message; of several, the greatest."""
+    shown = [event["shown_names"] for event in message_events if "shown_names" in event]
+    columns = [max(filter(None, names), default=None) for names in zip(*shown, strict=True)]
+    contract, sender, receiver = columns or [None] * 3
+    return contract, sender, receiver
 
 
 def statuses(message_events: list[Row]) -> dict[str, str]:

@@ -15,11 +15,13 @@ MANY_ROLLBACKS = 5
 
 def queue_causes(moment: Moment, message: OpenMessage) -> dict[str, Row]:
     """The details by code of all causes but those from rules and positions."""
+    status = _status(moment, message)
     if message.state == "unresolved":
-        return {message.row["reason"]: _unplaced(message)}
-    found: dict[str, Row | None] = {
-        "transmission_status": _status(moment, message),
-    }
+        found_status = {} if status is None else {"transmission_status": status}
+        if message.row["reason"] == "handle_unknown" and status is not None:
+            return found_status
+        return {message.row["reason"]: _unplaced(message), **found_status}
+    found: dict[str, Row | None] = {"transmission_status": status}
     if message.kind == "receive":
         found["group_locked"] = _lock(moment, message) if message.state == "group_locked" else None
         found["queue_off"] = _off(moment, message.queue) if message.state == "queue_off" else None
@@ -273,7 +275,8 @@ def _honor_off(moment: Moment, message: OpenMessage) -> Row | None:
 
 def _status(moment: Moment, message: OpenMessage) -> Row | None:
     text = moment.statuses.get(message.message_id)
-    return {"text": text} if message.kind == "transmission" and text is not None else None
+    is_sent = "transmission" in (message.kind, message.row.get("kind"))
+    return {"text": text} if is_sent and text is not None else None
 
 
 # endpoint_unknown, service_not_in_catalog, handle_unknown

@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.factories import Row, at, create_rule
 from tests.support.model.snapshots import Snapshot
 
-from .scene import IN_A, IN_B, NO_NAMES, TARGET_NAMES, drop, rule, scene, unplaced
+from .scene import IN_A, IN_B, INITIATOR_NAMES, NO_NAMES, TARGET_NAMES, drop, rule, scene, unplaced
 
 NAMES: dict[str, list[Row]] = {
     "service_contracts": [{"service_contract_id": 7, "name": "Contract"}],
@@ -24,6 +24,14 @@ def waiting(status: str | None, handle: str = HANDLE, number: int = 0) -> Row:
     flags = dict.fromkeys(("is_conversation_error", "is_end_of_dialog"), False)
     about = {"conversation_handle": handle, "message_sequence_number": number, "transmission_status": status}
     return {"enqueue_time": at(1), **MESSAGE, **flags, **about}
+
+
+OWN_NAMES = {
+    "from_service_name": "InitiatorService",
+    "to_service_name": "TargetService",
+    "service_contract_name": "Contract",
+}
+"""What a row of transmission_queue says of its endpoint."""
 
 
 def in_queue(handle: str) -> Row:
@@ -107,6 +115,13 @@ STATUSES = [
         "H/unknown/0: handle_unknown",
         unplaced("handle_unknown", "transmission", IN_A, NO_NAMES),
         snapshots=[of_database("A", transmission_queue=[waiting(None, "H")])],
+    ),
+    scene(
+        "handle_unknown: the row says whose message it is",
+        "",
+        "H/unknown/0: handle_unknown",
+        unplaced("handle_unknown", "transmission", IN_A, INITIATOR_NAMES),
+        snapshots=[of_database("A", transmission_queue=[{**waiting(None, "H"), **OWN_NAMES}])],
     ),
     scene(
         "handle_unknown: the log has the handle",

@@ -1,0 +1,30 @@
+"""Which snapshots are the newest that show a view."""
+
+from datetime import datetime
+
+from pyspark.sql import functions as F
+
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import SNAPSHOTS
+
+NewestViews = dict[tuple[str, str], tuple[datetime, bool]]
+
+
+def read_newest_views(warehouse: Warehouse, view: str, as_of: datetime) -> NewestViews:
+    """When each database's newest view of this name up to as_of was taken, and whether it is complete.
+
+    Args:
+        warehouse: what to read; one without snapshots has none.
+        view: its name.
+        as_of: snapshots that were taken later do not count.
+    """
+    if not warehouse.exists(SNAPSHOTS):
+        return {}
+    taken = warehouse.read(SNAPSHOTS).where((F.col("view") == view) & (F.col("taken_at") <= F.lit(as_of)))
+    newest = taken.groupBy("instance", "database").agg(
+        F.max("taken_at").alias("newest"), F.max_by("complete", "taken_at").alias("complete")
+    )
+    return {
+        (row["instance"], row["database"]): (row["newest"], row["complete"]) for row in collect_rows(newest)
+    }
