@@ -33,10 +33,11 @@ from pipelines.config.captures.faults import (
     wrong_key,
 )
 from pipelines.config.captures.grouping import Places, find_rows, require_text, rows_by_view, text_of
-from pipelines.config.captures.lines import Lines, is_mere_form, read_lines
+from pipelines.config.captures.lines import Lines, read_lines
 from pipelines.config.captures.objects import (
     instant_of,
     key_of,
+    known_of,
     optional_bit,
     optional_text,
     optional_value,
@@ -46,7 +47,9 @@ from pipelines.config.captures.objects import (
     text_value,
 )
 from pipelines.config.captures.rows import OtherSpellingError, ViewKey, ViewWriter, parse_rows, text_rows
+from pipelines.config.captures.wrapped import is_mere_form
 from pipelines.config.snapshots.view_file import file_system
+from pipelines.config.snapshots.views import columns_in_captures
 
 VERSIONS = (1, 2)
 """Of the form of captures, that this reads."""
@@ -238,7 +241,8 @@ class _Reading:
             if key.view in LARGE:
                 self._write(view, lines, chosen, is_by_script=is_by_script)
             elif key.view in SMALL:
-                view.small += [row_of(lines, place) for place in chosen.tolist()]
+                known = {column.name for column in columns_in_captures(key.view)}
+                view.small += [known_of(known, *row_of(lines, place)) for place in chosen.tolist()]
 
     def _write(self, view: CapturedView, lines: Lines, places: Places, *, is_by_script: bool) -> None:
         """Parse rows of a large view, and write them if there is a folder."""

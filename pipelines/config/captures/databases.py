@@ -104,10 +104,9 @@ def _typed_rows(view: CapturedView) -> Iterator[Row]:
     """
     name = view.key.view
     for line, given in view.small:
-        lower = {str(key).lower(): value for key, value in given.items()}
         row: Row = {column.name: None for column in columns_in_files(name)}
         for column in columns_in_captures(name):
-            found = lower.get(column.name)
+            found = given.get(column.name)
             text = found if found is None or isinstance(found, str) else str(found)
             value = text if column.kind == "time" else value_of(text, column.kind)
             if value is None and (found is not None or not (column.nullable or column.may_lack)):

@@ -63,6 +63,12 @@ def no_json(line: int, text: str, widths: Iterable[int]) -> CaptureFault:
         widths: characters of the lines around it.
     """
     bare = text.strip()
+    if bare and bare[0] not in '{"':
+        return CaptureFault(
+            line,
+            f"{sample(bare)}: the line stands in a list or a table, which wraps or cuts it; save the one "
+            "column capture_line as text or CSV, without a limit of its width",
+        )
     lengths = {len(text), len(bare)}
     for width, remedy in CUT.items():
         if width in lengths:
@@ -138,6 +144,20 @@ def wrong_key(line: int, key: str, value: object, must: str) -> CaptureFault:
 def too_long(line: int) -> CaptureFault:
     """The fault of a line that is longer than any that the script writes."""
     return CaptureFault(line, f"the line has more than {LONGEST_LINE:,} characters; {AGAIN}")
+
+
+def nested_too_deep(line: int, most: int) -> CaptureFault:
+    """The fault of a line with brackets in brackets, beyond all that a server writes."""
+    return CaptureFault(line, f"the line has more than {most} levels of brackets; {AGAIN}")
+
+
+def foreign_bulk(line: int, most: int) -> CaptureFault:
+    """The fault of a file with much more than the lines of a capture."""
+    return CaptureFault(
+        line,
+        f"more than {most >> 20} MiB up to this line are blank or no lines of a capture; save the one column "
+        "capture_line alone",
+    )
 
 
 def cut_archive() -> CaptureFault:

@@ -1,25 +1,43 @@
 """The lines of a capture among what a tool left around them, whatever form the tool gave to them."""
 
 import codecs
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from json import JSONDecodeError, JSONDecoder
+from typing import TypeAlias
 
 import numpy as np
 
-from pipelines.config.captures.faults import LONGEST_LINE, CaptureFault, too_long
+from pipelines.config.captures.faults import (
+    LONGEST_LINE,
+    CaptureFault,
+    foreign_bulk,
+    nested_too_deep,
+    too_long,
+)
+from pipelines.config.captures.wrapped import BEGINS, is_mere_form, line_in, object_in
 
-SEPARATORS = (",", ";", "\t", "|")
-HEADING = "capture_line"
-DASHES = re.compile(r"-+")
-ONE_FIELD = re.compile(rb'"(?:[^"]|"")*"')
-"""A CSV line of one field in quotes."""
 BLANKS = re.compile(rb"[ \t\r\f\v]+\n")
 """Blanks at the end of a line."""
+OBJECT_OF_ARRAY = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[\[{]')
+"""How an object begins that has the array of lines in it."""
+ARRAY = re.compile(r'\[\s*(?=\{|"\s*\{|\[\s*["\d]|\[\s*null)')
+"""How the array of lines begins: elements are objects, lists or texts."""
 LINE = 10
+PIECE = 1 << 20
+"""Bytes of a block whose lines are looked at one by one."""
+MOST_SKIPPED = 16 << 20
+"""Bytes that are no lines of a capture, beyond as many as its lines have."""
+DEEPEST = 100
+"""Levels that brackets in a line may be nested; the script writes two."""
+BRACKETS = re.compile(rb"[\[\]{}]")
+STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+
+
+Bytes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint8]]"
+Places: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 
 @dataclass(frozen=True)
@@ -34,6 +52,7 @@ class Lines:
             and its text.
         broken: positions of objects whose line can be no JSON, with the line as it stands in the file.
         widths: characters of the first lines in the file; empty where no object is broken.
+        skipped: bytes of the lines that are no objects.
     """
 
     text: bytes
@@ -42,6 +61,7 @@ class Lines:
     others: Sequence[tuple[int, int, str]] = ()
     broken: dict[int, str] = field(default_factory=dict)
     widths: Sequence[int] = ()
+    skipped: int = 0
 
     def __len__(self) -> int:
         """Return the number of objects."""
@@ -60,25 +80,42 @@ def read_lines(blocks: Iterator[bytes]) -> Iterator[Lines]:
         blocks: its text; see `decoded_blocks`.
 
     Raises:
-        CaptureFault: a line is too long, or an array is no array of lines.
+        CaptureFault: a line is too long or nested too deep, an array is no array of lines, or there is more
+            beside the lines than any tool writes.
     """
+    first, skipped, taken = 1, 0, 0
     head = next(blocks, b"")
     while not head.strip() and (more := next(blocks, b"")):
-        head += more
-    if head.lstrip().startswith(b"["):
-        yield from _of_array(chain([head], blocks))
+        first += head.count(b"\n")
+        skipped = _count_skipped(first, skipped + len(head), 0)
+        head = more
+    start = head.lstrip()
+    if start.startswith(b"[") or (OBJECT_OF_ARRAY.match(start) and not BEGINS.match(start)):
+        yield from _of_array(chain([head], blocks), first)
         return
-    first = 1
-    for block in _whole_lines(chain([head], blocks)):
-        lines = _of_block(block, first)
-        first += block.count(b"\n")
-        yield lines
+    for block in _whole_lines(chain([head], blocks), first):
+        for piece in _pieces(block):
+            lines = _of_block(piece, first)
+            first += piece.count(b"\n")
+            taken += len(lines.text)
+            skipped = _count_skipped(first, skipped + lines.skipped, taken)
+            yield lines
 
 
-def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _count_skipped(line: int, skipped: int, taken: int) -> int:
+    """How many bytes were skipped.
+
+    Raises:
+        CaptureFault: too many, by those of the lines that were taken.
+    """
+    if skipped > MOST_SKIPPED + taken:
+        raise foreign_bulk(line, MOST_SKIPPED)
+    return skipped
+
+
+def _whole_lines(blocks: Iterator[bytes], number: int) -> Iterator[bytes]:
     """Blocks that end with a line end; the last one gets one."""
     rest: list[bytes] = []
-    number = 1
     for block in blocks:
         cut = block.rfind(b"\n") + 1
         if cut:
@@ -93,6 +130,18 @@ def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield last + b"\n"
 
 
+def _pieces(block: bytes) -> Iterator[bytes]:
+    """The block, in parts if most of its lines are short: those of a capture are not."""
+    at = 0
+    if block.count(b"\n") > len(block) // 16:
+        while len(block) - at > PIECE:
+            end = block.index(b"\n", at + PIECE) + 1
+            yield block[at:end]
+            at = end
+    if at < len(block):
+        yield block[at:]
+
+
 def _of_block(block: bytes, first: int) -> Lines:
     """The lines of a block; those of the script's own form are taken as they are."""
     has_blanks = any(end in block for end in (b"\r", b" \n", b"\t\n"))
@@ -104,10 +153,37 @@ def _of_block(block: bytes, first: int) -> Lines:
         longest = int(np.argmax(ends - begins > LONGEST_LINE))
         if len(trimmed[begins[longest] : ends[longest]].decode("utf-8", "replace")) > LONGEST_LINE:
             raise too_long(first + longest)
-    is_plain = bool(np.all(bytes_[begins] == ord("{")) and np.all(bytes_[ends - 1] == ord("}")))
-    if is_plain:
+    _require_flat(trimmed, bytes_, begins, ends, first)
+    if _is_plain(bytes_, begins, ends):
         return Lines(trimmed, ends, range(first, first + len(ends)))
     return _of_odd_block(block, first)
+
+
+def _is_plain(bytes_: Bytes, begins: Places, ends: Places) -> bool:
+    """Whether each line is an object as the script begins it: with `capture`, `database` or `end`."""
+    if np.min(ends - begins) < len('{"capture"'):
+        return False
+    third, tenth = bytes_[begins + 2], bytes_[begins + 9]
+    is_known = (third == ord("d")) | (third == ord("e")) | ((third == ord("c")) & (tenth == ord('"')))
+    return bool(np.all((bytes_[begins] == ord("{")) & (bytes_[ends - 1] == ord("}")) & is_known))
+
+
+def _require_flat(text: bytes, bytes_: Bytes, begins: Places, ends: Places, first: int) -> None:
+    """Require that no line has brackets nested so deep that a parser may fail.
+
+    Raises:
+        CaptureFault: a line has.
+    """
+    if text.count(b"[") + text.count(b"{") < DEEPEST + 2 * len(ends):
+        return
+    is_opening = (bytes_ == ord("[")) | (bytes_ == ord("{"))
+    opened = np.concatenate(([0], np.cumsum(is_opening)))
+    for place in np.flatnonzero(opened[ends] - opened[begins] > DEEPEST).tolist():
+        depth = 0
+        for bracket in BRACKETS.findall(STRINGS.sub(b"", text[begins[place] : ends[place]])):
+            depth += 1 if bracket in b"[{" else -1
+            if depth > DEEPEST:
+                raise nested_too_deep(first + place, DEEPEST)
 
 
 def _of_odd_block(block: bytes, first: int) -> Lines:
@@ -116,55 +192,36 @@ def _of_odd_block(block: bytes, first: int) -> Lines:
     numbers: list[int] = []
     others: list[tuple[int, int, str]] = []
     broken: dict[int, str] = {}
+    skipped, is_foreign = 0, False
     raw_lines = block.split(b"\n")[:-1]
     for number, raw in enumerate(raw_lines, start=first):
-        line = raw.strip()
-        if line.startswith(b'"'):
-            line = _of_csv(line)
-        if not line:
+        line = object_in(raw.strip())
+        if line.startswith(b"{"):
+            if not line.endswith(b"}"):
+                broken[len(objects)] = raw.rstrip(b"\r").decode("utf-8", "replace")
+            objects.append(line)
+            numbers.append(number)
             continue
-        if not line.startswith(b"{"):
-            others.append((len(objects), number, line.decode("utf-8", "replace")))
+        skipped += len(raw) + 1
+        # The first says how the file begins; of others, the first foreign line between two objects counts.
+        if not line or (is_foreign and others[-1][0] == len(objects)):
             continue
-        if not line.endswith(b"}"):
-            broken[len(objects)] = raw.rstrip(b"\r").decode("utf-8", "replace")
-        objects.append(line)
-        numbers.append(number)
+        said = line.decode("utf-8", "replace")
+        is_foreign = not is_mere_form(said)
+        if is_foreign or not others:
+            others.append((len(objects), number, said))
     text = b"".join(line + b"\n" for line in objects)
     ends = np.cumsum([len(line) + 1 for line in objects], dtype=np.int64) - 1
     widths = [len(raw.rstrip(b"\r").decode("utf-8", "replace")) for raw in raw_lines[:100]] if broken else []
-    return Lines(text, ends, numbers, others, broken, widths)
+    return Lines(text, ends, numbers, others, broken, widths, skipped)
 
 
-def _of_csv(line: bytes) -> bytes:
-    """The field of a CSV line that is an object, else the line without its quotes."""
-    if ONE_FIELD.fullmatch(line):
-        return line[1:-1].replace(b'""', b'"').strip()
-    text = line.decode("utf-8", "surrogateescape")
-    for separator in SEPARATORS:
-        try:
-            fields = next(csv.reader([text], delimiter=separator), [])
-        except csv.Error:
-            break
-        for each in fields:
-            if each.lstrip().startswith("{") and (each.rstrip().endswith("}") or len(fields) > 1):
-                return each.strip().encode("utf-8", "surrogateescape")
-        if HEADING in fields:
-            return HEADING.encode()
-    return text.strip('"').replace('""', '"').strip().encode("utf-8", "surrogateescape")
-
-
-def is_mere_form(text: str) -> bool:
-    """Whether a line that is no object may stand inside a capture: dashes, or the heading."""
-    return DASHES.fullmatch(text) is not None or text.lower() == HEADING
-
-
-def _of_array(blocks: Iterator[bytes]) -> Iterator[Lines]:
-    """The lines of an array of objects, each with one string: the line."""
+def _of_array(blocks: Iterator[bytes], first: int) -> Iterator[Lines]:
+    """The lines of an array whose elements are the lines, or have them."""
     objects: list[bytes] = []
     numbers: list[int] = []
     size = 0
-    for number, text in _elements(blocks):
+    for number, text in _elements(blocks, first):
         line = text.strip().encode("utf-8", "surrogateescape")
         objects.append(line.replace(b"\n", b" "))
         numbers.append(number)
@@ -187,13 +244,17 @@ def _joined(objects: list[bytes], numbers: list[int]) -> Lines:
     return Lines(b"".join(line + b"\n" for line in objects), ends, numbers, (), broken, widths)
 
 
-def _elements(blocks: Iterator[bytes]) -> Iterator[tuple[int, str]]:
-    """The strings of an array's elements, with the lines of their keys."""
+def _elements(blocks: Iterator[bytes], first: int) -> Iterator[tuple[int, str]]:
+    """The lines that an array's elements are or have, with the lines of their keys."""
     decode = JSONDecoder().raw_decode
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    text, at, line = "", 0, 1
-    is_open = False
-    for block in chain(blocks, [None]):
+    text, at, line = decoder.decode(next(blocks, b"")), 0, first
+    begin = ARRAY.search(text)
+    is_inside = begin is not None and bool(text[: begin.start()].strip())
+    start = text.index("[") if begin is None else begin.start()
+    line += text.count("\n", 0, start)
+    at = start + 1
+    for block in chain([b""], blocks, [None]):
         if block is not None:
             text, at = text[at:] + decoder.decode(block), 0
         while True:
@@ -201,10 +262,9 @@ def _elements(blocks: Iterator[bytes]) -> Iterator[tuple[int, str]]:
             assert behind is not None
             line += text.count("\n", at, behind.end())
             at = behind.end()
-            if not is_open and text[at : at + 1] == "[":
-                is_open, at = True, at + 1
-                continue
             if text[at : at + 1] == "]":
+                if is_inside:
+                    return
                 if rest := text[at + 1 :].strip():
                     raise CaptureFault(
                         line, f"the array ends, and {rest[:20]!r} follows; save the result again"
@@ -221,17 +281,18 @@ def _elements(blocks: Iterator[bytes]) -> Iterator[tuple[int, str]]:
                 if len(text) - at > 16 * LONGEST_LINE:
                     raise too_long(line) from None
                 break
+            except RecursionError:
+                raise nested_too_deep(line, DEEPEST) from None
             if end == len(text) and block is not None:
                 break  # more of it may follow
-            values = list(element.values()) if isinstance(element, dict) else []
-            if len(values) != 1 or not isinstance(values[0], str):
+            found = line_in(element)
+            if found is None:
                 raise CaptureFault(
-                    line,
-                    "an element is no object with one text, the line of a capture; save the result again",
+                    line, "an element has no text that is the line of a capture; save the result again"
                 )
             key = re.compile(r"\s*").match(text, at + 1)
             assert key is not None
-            yield line + text.count("\n", at, key.end()), values[0]
+            yield line + (0 if isinstance(element, str) else text.count("\n", at, key.end())), found
             line += text.count("\n", at, end)
             at = end
     raise CaptureFault(line, "the array is cut here; copy the file or save the result again")

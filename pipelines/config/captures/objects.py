@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
@@ -30,6 +30,12 @@ def row_of(lines: Lines, place: int) -> tuple[int, Row]:
     if not isinstance(row, dict):
         raise wrong_key(number, "row", row, "an object")
     return number, row
+
+
+def known_of(names: Collection[str], number: int, row: Row) -> tuple[int, Row]:
+    """A row with its line's number, without keys that no column has."""
+    lower = {str(key).lower(): value for key, value in row.items()}
+    return number, {name: lower[name] for name in names if name in lower}
 
 
 def load(line: bytes) -> Row:

@@ -5,7 +5,7 @@ line, and its values are parsed where those of other text are.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def parse_rows(key: ViewKey, view: str, text: bytes, count: int) -> pa.Table:
         table = pj.read_json(
             pa.BufferReader(text),
             pj.ReadOptions(block_size=SPLIT),
-            pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer"),
+            pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )
         if table.num_rows != count or table["row"].null_count:
             raise OtherSpellingError
@@ -132,7 +132,6 @@ def parse_rows(key: ViewKey, view: str, text: bytes, count: int) -> pa.Table:
                 continue
             if found.null_count or not pc.all(pc.equal(found, value)).as_py():
                 raise OtherSpellingError
-        _require_no_other_case([*table.schema.names, *(each.name for each in table["row"].type)], columns)
         values = [_typed(pc.struct_field(table["row"], column.name), column) for column in columns]
     except pa.ArrowException as error:
         raise OtherSpellingError from error
@@ -156,13 +155,6 @@ def _typed(values: pa.ChunkedArray, column: ViewColumn) -> pa.ChunkedArray:
         # The server's times have seven digits; the seventh is cut off.
         return values.cast(pa.timestamp("ns", "UTC")).cast(TIME, safe=False)
     return values
-
-
-def _require_no_other_case(found: Sequence[str], columns: Sequence[ViewColumn]) -> None:
-    """Require that no key is one of the script's in another case; an absent key is null."""
-    known = {*TOP, "row", *(column.name for column in columns)}
-    if any(name not in known and name.lower() in known for name in found):
-        raise OtherSpellingError
 
 
 def text_rows(view: str, rows: Iterator[Mapping[str, Any]]) -> pa.Table:
