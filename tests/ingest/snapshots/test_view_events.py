@@ -72,18 +72,18 @@ def test_messages_that_are_ready(session: SparkSession) -> None:
     view = of_view(
         session,
         """
-        status int | conversation_handle | message_sequence_number bigint | message_type_name | queuing_order bigint | message_enqueue_time timestamp | size_bytes bigint
-        1          | H1                  | 0                              | Order             | 7                    | 11:30                          | 10
-        1          | H2                  | -                              | -                 | 8                    | 12:30                          | -
-        1          | H3                  | -                              | Order             | -                    | -                              | 10
-        0          | H4                  | 0                              | Order             | 9                    | 11:30                          | 10
+        status int | conversation_handle | message_sequence_number bigint | message_type_name | queuing_order bigint | message_enqueue_time timestamp | size_bytes bigint | service_name | service_contract_name
+        1          | H1                  | 0                              | Order             | 7                    | 11:30                          | 10 | Press        | Jobs
+        1          | H2                  | -                              | -                 | 8                    | 12:30                          | - | -            | -
+        1          | H3                  | -                              | Order             | -                    | -                              | 10 | -            | -
+        0          | H4                  | 0                              | Order             | 9                    | 11:30                          | 10 | -            | -
         """,  # noqa: E501
     )
     expected = """
-        event_id   | event_time timestamp | event_type | message_type | queuing_order bigint | message_id | conversation_id | sent_by_initiator boolean | size_bytes bigint
-        H1/Order/0 | 11:30                | DELIVERED  | Order        | 7                    | H1/unknown | H1/unknown      | true                      | 10
-        H2//8      | 11:59:59.999999      | DELIVERED  | -            | 8                    | H2/unknown | H2/unknown      | true                      | -
-        H3/Order/  | 11:59:59.999999      | DELIVERED  | Order        | -                    | H3/unknown | H3/unknown      | true                      | 10
+        event_id   | event_time timestamp | event_type | message_type | queuing_order bigint | message_id | conversation_id | sent_by_initiator boolean | size_bytes bigint | shown_to_service | shown_contract
+        H1/Order/0 | 11:30                | DELIVERED  | Order        | 7                    | H1/unknown | H1/unknown      | true                      | 10 | Press            | Jobs
+        H2//8      | 11:59:59.999999      | DELIVERED  | -            | 8                    | H2/unknown | H2/unknown      | true                      | - | -                | -
+        H3/Order/  | 11:59:59.999999      | DELIVERED  | Order        | -                    | H3/unknown | H3/unknown      | true                      | 10 | -                | -
     """  # noqa: E501
     require_events(ready_message_events(view), frame(session, expected))
 
@@ -93,19 +93,19 @@ def test_messages_that_wait_to_be_sent(session: SparkSession) -> None:
     view = of_view(
         session,
         """
-        conversation_handle | message_sequence_number bigint | message_type_name | is_conversation_error boolean | is_end_of_dialog boolean | enqueue_time timestamp | transmission_status | size_bytes bigint
-        H1                  | 0                              | Order             | true                          | true                     | 11:30                  | ''                  | 10
-        H2                  | 1                              | -                 | true                          | true                     | 12:30                  | no route            | 10
-        H3                  | -                              | -                 | false                         | true                     | 11:30                  | -                   | 10
-        H4                  | 3                              | -                 | false                         | -                        | 11:30                  | -                   | 10
+        conversation_handle | message_sequence_number bigint | message_type_name | is_conversation_error boolean | is_end_of_dialog boolean | enqueue_time timestamp | transmission_status | size_bytes bigint | from_service_name | to_service_name | service_contract_name
+        H1                  | 0                              | Order             | true                          | true                     | 11:30                  | ''                  | 10 | Desk              | Press           | Jobs
+        H2                  | 1                              | -                 | true                          | true                     | 12:30                  | no route            | 10 | -                 | -               | -
+        H3                  | -                              | -                 | false                         | true                     | 11:30                  | -                   | 10 | -                 | -               | -
+        H4                  | 3                              | -                 | false                         | -                        | 11:30                  | -                   | 10 | -                 | -               | -
         """,  # noqa: E501
     )
     expected = """
-        event_id   | event_time timestamp | event_type | message_type     | message_sequence_number bigint | transmission_status | message_id | queuing_order bigint
-        H1/Order/0 | 11:30                | SENT       | Order            | 0                              | -                   | H1/unknown | -
-        H2//1      | 11:59:59.999999      | SENT       | system/Error     | 1                              | no route            | H2/unknown | -
-        H3//       | 11:30                | SENT       | system/EndDialog | -                              | -                   | H3/unknown | -
-        H4//3      | 11:30                | SENT       | DEFAULT          | 3                              | -                   | H4/unknown | -
+        event_id   | event_time timestamp | event_type | message_type     | message_sequence_number bigint | transmission_status | message_id | queuing_order bigint | shown_from_service | shown_to_service | shown_contract
+        H1/Order/0 | 11:30                | SENT       | Order            | 0                              | -                   | H1/unknown | - | Desk               | Press            | Jobs
+        H2//1      | 11:59:59.999999      | SENT       | system/Error     | 1                              | no route            | H2/unknown | - | -                  | -                | -
+        H3//       | 11:30                | SENT       | system/EndDialog | -                              | -                   | H3/unknown | - | -                  | -                | -
+        H4//3      | 11:30                | SENT       | DEFAULT          | 3                              | -                   | H4/unknown | - | -                  | -                | -
     """  # noqa: E501
     system = F.replace(
         "message_type", F.lit("http://schemas.microsoft.com/SQL/ServiceBroker/"), F.lit("system/")
