@@ -15,7 +15,7 @@ from pipelines.console.invocation import command_line
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.metrics.text import Family, Sample, write_text
-from pipelines.questions.leaks import DAYS, read_leaking
+from pipelines.questions.leaks import only_known, read_leaking
 from pipelines.questions.transmission_status import kind_of_status
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import newest_facts
@@ -112,7 +112,7 @@ def _statuses(warehouse: Warehouse, _: Settings, as_of: datetime) -> Samples:
 
 
 def _counts(warehouse: Warehouse, _: Settings, as_of: datetime) -> Samples:
-    leaking = read_leaking(warehouse, as_of, days=DAYS)
+    leaking = only_known(read_leaking(warehouse, as_of))
     return {
         UNPLACED: [((), warehouse.read_as_of(UNRESOLVED, as_of).count())],
         LEAKED: [((), leaking.select("conversation_id").distinct().count())],

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipelines.config.errors import ConfigError
 from pipelines.metrics.read import MOST_REASONS, OTHER, REASON_LENGTH, read_metrics
 from pipelines.storage.warehouse import Warehouse
-from tests.support.factories import Row, at
+from tests.support.factories import Row, at, endpoint_event
 from tests.support.report_warehouse import AS_OF, NIGHT_BEFORE, OF_AS_OF, of_as_of, write
 from tests.support.written import ended_run, endpoint, sent
 
@@ -73,7 +73,10 @@ def tables() -> dict[str, list[Row]]:
         "endpoints": [
             endpoint("c1"),
             endpoint("c2", instance="SQL9"),
-            endpoint("idle", created_at=at(0, day=-8)),
+            endpoint("left alone", created_at=at(0, day=-1)),
+        ],
+        "endpoint_events": [
+            endpoint_event("END_CONVERSATION", "left alone", is_initiator=False, event_time=at(-60))
         ],
         "snapshots": [
             {
