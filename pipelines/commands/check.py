@@ -154,7 +154,7 @@ def _inputs(settings: Settings) -> Iterator[str]:
         views = format_count(len(snapshot.files), "view")
         is_known = isinstance(declared, CapturedSnapshot) and not snapshot.files
         yield (
-            f"snapshot of {declared.instance}.{declared.database} at {format_instant(declared.taken_at)}: "
+            f"snapshot of {'.'.join(snapshot.database_key)} at {format_instant(declared.taken_at)}: "
             f"{'a capture that was taken' if is_known else views}"
         )
     if problems:

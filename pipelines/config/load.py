@@ -22,8 +22,15 @@ from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
 from pipelines.config.snapshots.copies import require_different_brokers
 from pipelines.config.snapshots.history import CatalogFact, catalog_at, catalog_history
+from pipelines.config.snapshots.places import (
+    Places,
+    place_catalog,
+    place_rules,
+    place_snapshots,
+    places_of,
+)
 from pipelines.config.snapshots.read import read_snapshots
-from pipelines.config.snapshots.server import ServerSnapshot, in_order
+from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.statements import make_statements
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
@@ -34,7 +41,8 @@ class Settings:
 
     `variables` are those at the top of the file, for scripts that the command line names.
 
-    `catalog` is `written_catalog`, the file, with what snapshots show in `catalog_history`.
+    `catalog` is `written_catalog`, the file, with what snapshots show in `catalog_history`. `left_out` are
+    snapshots whose rows are taken in, and do not count.
 
     `warehouse` is a folder or a schema of Spark, and as text what people call it by.
     """
@@ -56,6 +64,8 @@ class Settings:
     expect: tuple[Expectation, ...] = ()
     snapshot_entries: tuple[model.Snapshot | model.Captures, ...] = ()
     snapshots: tuple[ServerSnapshot, ...] = ()
+    left_out: tuple[ServerSnapshot, ...] = ()
+    places: Places = field(default_factory=Places)
     captures: CapturesRead = field(default_factory=CapturesRead)
     unread_files: tuple[Note, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -119,6 +129,8 @@ class Settings:
             content["expect"] = [each.describe() for each in self.expect]
         if self.snapshot_entries:
             content["snapshots"] = [each.model_dump(mode="json") for each in self.snapshot_entries]
+        if self.places.aliases:
+            content["aliases"] = json.dumps(self.places.describe()[0])
         return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
@@ -172,23 +184,26 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     _require_apart(file, declared)
     captures = _read_captures(declared, reading)
     captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
-    catalog, sources = _read_named_files(file, declared, [*_places(views), *_places(captured)])
+    places = places_of(file, declared)
+    shown = [*_places(views), *_places(captured)]
+    catalog, sources = _read_named_files(file, declared, [*shown, *map(places.of, shown)])
     if isinstance(captures, CaptureError):
         raise captures
-    rule_files = sources.files
-    snapshots = in_order([*read_snapshots(views), *captures.snapshots])
     _require_one_form(views, captures.snapshots)
+    snapshots, left_out = place_snapshots([*read_snapshots(views), *captures.snapshots], places)
     require_different_brokers(snapshots)
+    rule_files = place_rules(sources.files, places)
     folded = rule_history_of(rule_files, snapshots)
     facts = catalog_history(snapshots)
-    places = catalog_at(catalog, facts, None)
-    known = [(row[0], row[1]) for row in places.database_rows()]
+    written = place_catalog(catalog, places)
+    whole_catalog = catalog_at(written, facts, None)
+    known = [(row[0], row[1]) for row in whole_catalog.database_rows()]
     settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
         inputs=declared.inputs,
-        catalog=places,
-        written_catalog=catalog,
+        catalog=whole_catalog,
+        written_catalog=written,
         catalog_history=facts,
         catalog_path=declared.catalog,
         rules=declared.rules,
@@ -203,6 +218,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         expect=expect,
         snapshot_entries=declared.snapshots,
         snapshots=snapshots,
+        left_out=left_out,
+        places=places,
         captures=captures,
         unread_files=(*sources.unread, *note_other_case(rule_files, known)),
         variables=declared.variables,

@@ -5,10 +5,11 @@ import re
 from datetime import timedelta
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
 from pipelines.config.expectations import Duration, ExpectEntry
 from pipelines.config.paths import local_path, table_path
+from pipelines.config.queue_filter import name_parts
 from pipelines.config.shape import Instant, Shape, problem
 
 _VARIABLE_NAME = re.compile(r"[\w-]+")
@@ -110,11 +111,25 @@ class Snapshot(Shape):
     complete: tuple[str, ...] = ()
 
 
+def _database_name(value: str) -> str:
+    if len(name_parts(value)) != 2:
+        raise problem(
+            f"{value!r} is no database; write INSTANCE.DATABASE, with a part in brackets that has a dot: "
+            "[srv.dom].Orders"
+        )
+    return value
+
+
+DatabaseName = Annotated[str, AfterValidator(_database_name)]
+"""A database, written INSTANCE.DATABASE."""
+
+
 class Captures(Shape):
-    """A capture, or a folder of captures: each is one snapshot per database."""
+    """A capture, or a folder of captures: each is one snapshot per database, but those left out."""
 
     path: TablePath
     instance: Annotated[str, Field(min_length=1)] | None = None
+    leave_out: tuple[DatabaseName, ...] = ()
 
 
 def _snapshot_entry(value: object, info: ValidationInfo) -> Snapshot | Captures:
@@ -127,7 +142,22 @@ def _snapshot_entry(value: object, info: ValidationInfo) -> Snapshot | Captures:
 SnapshotEntry = Annotated[
     Snapshot | Captures, PlainValidator(_snapshot_entry, json_schema_input_type=Snapshot | Captures)
 ]
-"""Captures, by their path and maybe an instance; any other key makes it the views of one database."""
+"""Captures, by their path, maybe with an instance or databases to leave out; any other key makes it the views
+of one database."""
+
+
+def _one_or_several(value: object) -> object:
+    """A list of names is one database; of several, each has a list of its own."""
+    is_one = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return [value] if is_one and value else value
+
+
+Aliased = Annotated[
+    tuple[Annotated[tuple[DatabaseName, ...], Field(min_length=1)], ...],
+    BeforeValidator(_one_or_several, json_schema_input_type=list[str] | list[list[str]]),
+    Field(min_length=1),
+]
+"""The databases that are one, or several such lists; the last name of each is its database's."""
 
 
 def _values(given: object) -> dict[str, str]:
@@ -252,6 +282,7 @@ class SettingsFile(Shape):
     why: Why = Why()
     expect: tuple[ExpectEntry, ...] = ()
     snapshots: tuple[SnapshotEntry, ...] = ()
+    aliases: dict[Annotated[str, Field(min_length=1)], Aliased] = Field(default_factory=dict)
 
 
 class SettingsWithSnapshots(SettingsFile):

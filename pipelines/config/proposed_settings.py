@@ -86,6 +86,7 @@ def _snapshots(settings: Settings) -> Named:
         )
         if isinstance(each, Snapshot)
         else f"reads captures of {each.instance or 'the servers that they name'}"
+        + (f" without {', '.join(sorted(each.leave_out))}" if each.leave_out else "")
         for each in settings.snapshot_entries
     }
 

@@ -41,6 +41,7 @@ from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
 from pipelines.storage.inputs.listing import InputFile, find_new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
+from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
@@ -74,12 +75,12 @@ class NewInput:
     @property
     def is_empty(self) -> bool:
         """Whether the ledger is up to date."""
-        return (
-            not self.files
-            and not self.snapshots
-            and not self.is_interrupted
-            and self.completed.bindings in (None, self.bindings)
-        )
+        return not self.files and not self.snapshots and not self.is_interrupted and not self.are_bindings_new
+
+    @property
+    def are_bindings_new(self) -> bool:
+        """Whether the settings bind services, or name databases, otherwise than when the last batch came."""
+        return self.completed.bindings not in (None, self.bindings)
 
     @property
     def is_small(self) -> bool:
@@ -103,7 +104,9 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
     files = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= completed.batch]
     return NewInput(
         files=find_new_files(settings.inputs.by_name(), files),
-        snapshots=find_new_snapshots(warehouse, settings.snapshots, settings.captures, completed.batch),
+        snapshots=find_new_snapshots(
+            warehouse, [*settings.snapshots, *settings.left_out], settings.captures, completed.batch
+        ),
         completed=completed,
         bindings=fingerprint(settings),
         is_interrupted=any(row["batch"] > completed.batch for row in taken),
@@ -166,7 +169,7 @@ def ingest(
         )
         snapshot_batch = None
         if views is not None:
-            events = {each.source: each.events for each in inputs}
+            events = {each.source: without_left_out(each.events, settings.places) for each in inputs}
             snapshot_batch = take_snapshots(warehouse, views, events, materialize)
             write_monitors(warehouse, number, snapshot_batch.monitors)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
@@ -189,6 +192,8 @@ def ingest(
             )
     if snapshot_batch is not None:
         counts.append(_count_snapshots(snapshot_batch, new.snapshots))
+    # A batch without input was made for its bindings, which a row has to say.
+    counts = counts or [(SNAPSHOTS, 0, 0, 0, 0, None)]
     rows = [(number, *count, newest, new.bindings, newest_data) for *count, newest_data in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     warehouse.mark_ids()
@@ -281,6 +286,7 @@ def _plan_batch(
         number=completed.batch + 1,
         events={each.source: each.events for each in inputs},
         view_events={} if snapshot_batch is None else snapshot_batch.events,
+        places=settings.places,
         views=views,
         close_at=close_at,
         closed_until=None if completed.newest is None else end_of(completed.newest.date()),
@@ -334,7 +340,7 @@ def _count_events(
         each = by_source.get(source)
         if each is None:
             return source, 0, 0, 0, 0, None
-        rows = warehouse.read(ACCEPTED[source]).where(
+        rows = warehouse.read_with_left_out(ACCEPTED[source]).where(
             f"fold = {number} and batch = {number} and seen_at is null"
         )
         accepted = rows.agg(F.count(F.lit(1)).alias("events"), F.max("event_time").alias("newest"))
@@ -353,6 +359,6 @@ def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:
 
 
 def fingerprint(settings: Settings) -> str:
-    """A hash of the catalog's services with their queues; a change of it needs a new batch."""
-    bindings = json.dumps(sorted(settings.catalog.service_bindings()))
+    """A hash of services with their queues and of names of databases; a change of it needs a new batch."""
+    bindings = json.dumps([*sorted(settings.catalog.service_bindings()), *settings.places.describe()])
     return hashlib.sha256(bindings.encode()).hexdigest()

@@ -31,6 +31,7 @@ from pipelines.storage.inputs.listing import InputFile, has_many_small_files
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.text_copies import TOO_LONG
+from pipelines.storage.placed import placed
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 
@@ -78,7 +79,7 @@ def read_new_input(
     contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
     max_line_bytes = settings.quality.max_line_bytes
     read = read_input(warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes)
-    rows = with_reasons(read, contract, first_day=warehouse.first_day)
+    rows = placed(with_reasons(read, contract, first_day=warehouse.first_day), warehouse.places)
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
     if format in TEXT or is_slow_to_read:
         # Text is parsed once. Other files are read again faster than their rows are materialized, unless
@@ -107,7 +108,7 @@ def read_new_input(
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
     total = sum(row.rows for row in counted)
-    recorded = warehouse.read(ACCEPTED[source]).where(F.col("batch") < batch)
+    recorded = warehouse.read_with_left_out(ACCEPTED[source]).where(F.col("batch") < batch)
     full = full_days(by_day)
     hashes = materialize(
         find_repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full)

@@ -7,13 +7,15 @@ from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.config.snapshots.places import Places
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
 from pipelines.state.transactions import TRANSACTION
-from pipelines.storage.warehouse import Warehouse
+from pipelines.storage.placed import without_left_out
+from pipelines.storage.warehouse import NO_PLACES, Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
 from schemas.ledger import ENDPOINTS
@@ -43,6 +45,7 @@ class Batch:
         bindings: the catalog's (instance, database, service, queue).
         has_queue_events: `Ledger.has_queue_events`, with this batch.
         starts_over: the first queue events change the meaning of all rows, so all are read and written.
+        places: databases that are left out: their events are written, and nothing is made of them.
     """
 
     number: int
@@ -55,6 +58,20 @@ class Batch:
     bindings: Sequence[tuple[str, str, str, str]]
     has_queue_events: bool
     starts_over: bool
+    places: Places = NO_PLACES
+
+    def new_rows(self, table: Table) -> DataFrame | None:
+        """The accepted events of the batch of a table, with `batch`; None if there are none."""
+        events, view_events = self.events.get(table.name), self.view_events.get(table.name)
+        if events is not None:
+            nothing = {column.name: F.lit(None).cast(column.type) for column in SHOWN[table.name]}
+            events = events.withColumns(nothing)
+        frames = [
+            frame.select(*accepted_names(table.name)) for frame in (events, view_events) if frame is not None
+        ]
+        if not frames:
+            return None
+        return union_all(frames).withColumn("batch", F.lit(self.number).cast("bigint"))
 
 
 @dataclass(frozen=True)
@@ -124,7 +141,11 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         batch: the batch.
         materialize: computes a frame once.
     """
-    new = {table.name: _new_rows(batch, table) for table in ACCEPTED.values()}
+    new = {
+        table.name: None if accepted is None else without_left_out(accepted, batch.places)
+        for table in ACCEPTED.values()
+        for accepted in [batch.new_rows(table)]
+    }
     of_messages, of_endpoints, of_queues = (
         new[table.name] for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS)
     )
@@ -206,16 +227,3 @@ def _received(message_events: DataFrame, *names: str) -> DataFrame:
     """The transactions that received a message, each with the named columns of its event."""
     received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
     return received.select(*TRANSACTION, *names)
-
-
-def _new_rows(batch: Batch, table: Table) -> DataFrame | None:
-    events, view_events = batch.events.get(table.name), batch.view_events.get(table.name)
-    if events is not None:
-        nothing = {column.name: F.lit(None).cast(column.type) for column in SHOWN[table.name]}
-        events = events.withColumns(nothing)
-    frames = [
-        frame.select(*accepted_names(table.name)) for frame in (events, view_events) if frame is not None
-    ]
-    if not frames:
-        return None
-    return union_all(frames).withColumn("batch", F.lit(batch.number).cast("bigint"))

@@ -29,6 +29,7 @@ from pipelines.ladder.ladder import levels_of_kinds
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
+from pipelines.storage.placed import only_left_out
 from pipelines.storage.ranges import of_partitions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
@@ -249,6 +250,8 @@ def _with_closed_on(
 
 def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:
     """Replace the open rows, the rows of an earlier attempt at this batch, and the late rows by these."""
+    if table is not ENDPOINTS and batch.places.left_out:
+        rows = rows.unionByName(_left_out(warehouse, batch, table).select(*rows.columns))
     stamped = rows.withColumn("fold", F.lit(batch.number).cast("bigint")).select(*table.names)
     if batch.starts_over:
         warehouse.replace(table, stamped)
@@ -265,3 +268,16 @@ def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, la
         stamped = stamped.unionByName(others.select(*table.names))
         where += f" OR {touched}"
     warehouse.replace(table, stamped, where=where)
+
+
+def _left_out(warehouse: Warehouse, batch: Batch, table: Table) -> DataFrame:
+    """The open rows, and the new ones, of databases that are left out: they are kept as they are."""
+    rows = warehouse.read_with_left_out(table).where(f"batch < {batch.number}")
+    if not batch.starts_over:
+        rows = rows.where(f"closed_on is null or fold = {batch.number}")
+    new = batch.new_rows(table)
+    if new is not None:
+        rows = rows.unionByName(
+            new.withColumns({"closed_on": F.lit(None).cast("date"), "fold": F.lit(0).cast("bigint")})
+        )
+    return only_left_out(rows, batch.places)

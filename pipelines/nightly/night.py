@@ -135,8 +135,7 @@ def ingest_new_input(
         shared(warehouse, new.snapshots.snapshots) as snapshots,
     ):
         views = read_new_views(warehouse, snapshots, materialize) if new.snapshots else None
-        if views is not None:
-            require_one_place(warehouse, views)
+        require_one_place(warehouse, views, are_places_new=new.are_bindings_new)
         warehouse.create_missing(RUNS)
         with step("rules") as print_details:
             print_details(write_rules(warehouse, settings, stored))

@@ -15,6 +15,7 @@ from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
+from pipelines.config.snapshots.places import Places
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.frames import empty_frame, small_frame
@@ -30,12 +31,13 @@ from pipelines.engine.table_writes import (
 )
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
+from pipelines.storage.placed import placed, without_left_out
 from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_left
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED, LEDGER_PARTITIONS
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import BATCHES
+from schemas.outputs import BATCHES, QUEUE_MONITORS, SNAPSHOTS
 from schemas.reading import as_of_key, of_as_of, open_at, open_since
 from schemas.table import Column, Table
 
@@ -43,6 +45,9 @@ log = logging.getLogger(__name__)
 
 UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
 """What delta-rs, which reads tables of both engines, takes for something else in a path."""
+NO_PLACES = Places()
+PLACED = {*ACCEPTED, ENDPOINTS.name, SNAPSHOTS.name, QUEUE_MONITORS.name}
+"""Tables whose rows follow the settings' names of databases, and the databases that these leave out."""
 SCRATCH = "_scratch"
 """The folder of materialized rows of a run on a cluster; files that a killed run left are no table."""
 
@@ -57,13 +62,19 @@ class Warehouse:
     their first write on; rows are read by path nevertheless.
     """
 
-    def __init__(self, spark: SparkSession, place: str | SparkSchema) -> None:
+    def __init__(self, spark: SparkSession, place: str | SparkSchema, places: Places = NO_PLACES) -> None:
         """Name the folder, or the schema whose location it is; no table is read or written yet.
+
+        Args:
+            spark: the session.
+            place: the folder or schema.
+            places: names of databases in the rows of the ledger, and databases that are left out of them.
 
         Raises:
             ConfigError: the session's catalog has no such schema, or the engine can't write there.
         """
         self.spark = spark
+        self.places = places
         self._schema = None if isinstance(place, str) else place
         self._columns: dict[str, Sequence[str]] = {}
         """The columns of each table that is there, as they are stored."""
@@ -151,17 +162,23 @@ class Warehouse:
         return self.first_day is not None and moment.astimezone(UTC).date() < self.first_day
 
     def read(self, table: Table) -> DataFrame:
-        """All rows of the table; none if it was never written.
+        """All rows of the table that count; none if it was never written.
 
         Of a ledger table, rows of pruned days are left out: a housekeeping that was killed has not deleted
-        them all.
+        them all. So are the rows of databases that the settings leave out; the others have the names of
+        databases that the settings give.
         """
+        rows = self.read_with_left_out(table)
+        return without_left_out(rows, self.places) if table.name in PLACED else rows
+
+    def read_with_left_out(self, table: Table) -> DataFrame:
+        """`read`, with the rows of databases that are left out."""
         if not self.exists(table):
             return empty_frame(self.spark, table.struct)
         rows = self._load(table)
         if table.partition_by == LEDGER_PARTITIONS and self.first_day is not None:
-            return rows.where(open_since(self.first_day))
-        return rows
+            rows = rows.where(open_since(self.first_day))
+        return placed(rows, self.places) if table.name in PLACED else rows
 
     def read_open(self, table: Table, as_of: datetime) -> DataFrame:
         """The rows of a ledger table that may matter at as_of or later.

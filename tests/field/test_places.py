@@ -30,3 +30,27 @@ def test_a_copy_is_refused(
         f"open in both); leave out the copy, `leave_out: [{names[0]}]` or "
     )
     assert list((tmp_path / "case").rglob("_delta_log")) == []
+
+
+@pytest.mark.parametrize(
+    ("left_out", "queue", "messages"),
+    [
+        ("MILL1.PressDB_Test", "MILL1.PressDB.JobQueue", 2),
+        ("MILL1.PressDB", "MILL1.PressDB_Test.JobQueue", 6),
+    ],
+)
+def test_a_copy_is_left_out(
+    session: SparkSession, tmp_path: Path, left_out: str, queue: str, messages: int
+) -> None:
+    """On one warehouse: what was left out counts again when the settings say so."""
+    case = Case.copied(COPIES, tmp_path / "case")
+    for name in (left_out, *{"MILL1.PressDB_Test", "MILL1.PressDB"} - {left_out}, left_out):
+        case.configure(snapshots=[{"path": "captures", "leave_out": [name]}])
+        case.publish("latest")
+    rows = case.table("receive_schedule")
+    assert {".".join((row["instance"], row["database"], row["queue"])) for row in rows} == {queue}
+    assert len(rows) == messages
+    assert case.table("unresolved") == []
+    case.configure(snapshots=[{"path": "captures"}])
+    refused = case.nightly("latest")
+    assert (refused.code, "PressDB and MILL1.PressDB_Test hold the same" in refused.err) == (3, True)

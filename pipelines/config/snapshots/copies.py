@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from itertools import combinations
 
 from pipelines.config.errors import CopyError
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.snapshots.server import ServerSnapshot
 
 NO_BROKER = "00000000-0000-0000-0000-000000000000"
@@ -32,7 +33,7 @@ def require_different_brokers(snapshots: Iterable[ServerSnapshot]) -> None:
 
 def describe_copy(one: Place, other: Place, why: str) -> str:
     """The line about two databases, with what to do."""
-    first, second = (".".join(place) for place in (one, other))
+    first, second = map(queue_text, (one, other))
     return (
         f"snapshots: {first} and {second} hold the same conversations ({why}); leave out the copy, "
         f"`leave_out: [{first}]` or `leave_out: [{second}]` at its entry of snapshots (views by hand: remove "

@@ -64,6 +64,7 @@ class ServerSnapshot:
         unread: a line for each file of its folder that is not read.
         services: by queue, services that the queues' own rows name; none where views of services say it.
         rule_lines: the lines of the rules in their file; empty where each row is a line behind a header.
+        place: instance and database by which its database goes; None for its own.
     """
 
     declared: "Snapshot | CapturedSnapshot"
@@ -73,11 +74,12 @@ class ServerSnapshot:
     unread: tuple[str, ...] = ()
     services: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rule_lines: Sequence[int] = ()
+    place: tuple[str, str] | None = None
 
     @property
     def database_key(self) -> tuple[str, str]:
         """Instance and database."""
-        return self.declared.instance, self.declared.database
+        return self.place or (self.declared.instance, self.declared.database)
 
     @property
     def taken_at(self) -> datetime:
@@ -149,18 +151,18 @@ class ServerSnapshot:
         """The database as the snapshot shows it; None without the views that say so."""
         if not {QUEUES, SERVICES, DATABASES} & self.small.keys() and not self.services:
             return None
-        return database_of(self.declared.database, self.facts())
+        return database_of(self.database_key[1], self.facts())
 
     def facts(self) -> dict[Name, str | None]:
         """What it shows of the catalog; None where it shows that there is nothing."""
         switches = {"broker_enabled": self.is_broker_enabled, "honor": self.is_priority_honored}
         facts: dict[Name, str | None] = {
-            (DATABASE, self.declared.database, attribute): switch(value)
+            (DATABASE, self.database_key[1], attribute): switch(value)
             for attribute, value in switches.items()
             if value is not None
         }
         if self.service_broker_guid is not None:
-            facts[DATABASE, self.declared.database, "broker_guid"] = self.service_broker_guid
+            facts[DATABASE, self.database_key[1], "broker_guid"] = self.service_broker_guid
         for row in self.small.get(QUEUES, []):
             name = row["name"]
             facts[QUEUE, name, "on"] = switch(row["is_receive_enabled"] and row["is_enqueue_enabled"])

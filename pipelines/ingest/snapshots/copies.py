@@ -4,40 +4,45 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import CopyError
 from pipelines.config.snapshots.copies import describe_copy
+from pipelines.config.snapshots.places import PLACE
 from pipelines.console.wording import format_count
+from pipelines.engine.frames import union_all
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.ingest.snapshots.read import ViewsRead
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS
 from schemas.outputs import SNAPSHOTS
 
-PLACE = ("instance", "database")
 
-
-def require_one_place(warehouse: Warehouse, views: ViewsRead) -> None:
-    """Refuse new snapshots that show an endpoint open which snapshots of another database show open, too.
+def require_one_place(warehouse: Warehouse, views: ViewsRead | None, *, are_places_new: bool) -> None:
+    """Refuse an endpoint that snapshots of two databases show open.
 
     Args:
         warehouse: the tables, for what snapshots showed before.
-        views: what new snapshots show.
+        views: what new snapshots show; None without any.
+        are_places_new: whether the settings name or leave out other databases than before. Without this, only
+            the endpoints of new snapshots are looked for.
 
     Raises:
         CopyError: there are such databases; one line a pair.
     """
-    new = views.made.get(ENDPOINT_FACTS.name)
-    places = {each.database_key for each in views.snapshots}
+    new = None if views is None else views.made.get(ENDPOINT_FACTS.name)
+    places = set() if views is None else {each.database_key for each in views.snapshots}
     taken = warehouse.read(SNAPSHOTS).select(*PLACE).distinct()
     places |= {(row["instance"], row["database"]) for row in collect_rows(taken)}
-    if new is None or len(places) < 2:
+    if len(places - warehouse.places.left_out) < 2:
         return
-    shown = open_endpoints(new)
-    if warehouse.exists(ENDPOINT_FACTS):
+    frames = [] if new is None else [open_endpoints(without_left_out(new, warehouse.places))]
+    if warehouse.exists(ENDPOINT_FACTS) and (frames or are_places_new):
         recorded = warehouse.read(ENDPOINT_FACTS).where("seen_at is not null and inferred is null")
-        before = open_endpoints(recorded.join(shown.select("conversation_id").distinct(), "conversation_id"))
-        shown = shown.unionByName(before)
-    pairs = collect_rows(find_copies(shown))
+        if not are_places_new:
+            ids = frames[0].select("conversation_id").distinct()
+            recorded = recorded.join(ids, "conversation_id", "left_semi")
+        frames.append(open_endpoints(recorded))
+    pairs = collect_rows(find_copies(union_all(frames))) if frames else []
     if pairs:
         lines = {
             ((row["instance"], row["database"]), (row["other_instance"], row["other_database"])): row["both"]

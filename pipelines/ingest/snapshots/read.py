@@ -43,6 +43,7 @@ from pipelines.ingest.snapshots.view_events import (
 from pipelines.storage.batches import SNAPSHOTS as SNAPSHOTS_SOURCE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
+from pipelines.storage.placed import only_left_out, without_left_out
 from pipelines.storage.snapshots.view_check import check_view_file
 from pipelines.storage.snapshots.views import payload, read_views
 from pipelines.storage.warehouse import Warehouse
@@ -138,6 +139,8 @@ def take_snapshots(
     """
     counted = [row for each in views.read.values() for row in each.counts]
     reports = [each.reports for each in views.read.values() if each.reports is not None]
+    counting = {name: without_left_out(rows, warehouse.places) for name, rows in views.made.items()}
+    named = _with_names(warehouse, counting, events, materialize)
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
         last = row["taken_at"] - timedelta(microseconds=1)
@@ -146,12 +149,24 @@ def take_snapshots(
     return SnapshotBatch(
         rows=sum(row["rows"] for row in counted),
         rejected=sum(row["rejected"] for row in counted),
-        events=_with_names(warehouse, views.made, events, materialize),
+        events=_with_left_out(warehouse, views.made, named),
         reports=union_all(reports) if reports else None,
         by_day=by_day,
         newest=newest,
         monitors=_monitors(views.read, views.of_kinds),
     )
+
+
+def _with_left_out(
+    warehouse: Warehouse, made: Mapping[str, DataFrame], named: Mapping[str, DataFrame]
+) -> dict[str, DataFrame]:
+    """The rows with ids, and those of databases that are left out: these get ids if they ever count."""
+    if not warehouse.places.left_out:
+        return dict(named)
+    return {
+        name: rows.unionByName(only_left_out(made[name], warehouse.places).select(*rows.columns))
+        for name, rows in named.items()
+    }
 
 
 def _endpoints_of_messages(

@@ -1,0 +1,168 @@
+"""Which database rows belong to: names that databases go by together, and copies that are left out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from pipelines.config import model
+from pipelines.config.captures.faults import short_path
+from pipelines.config.catalog import Catalog, Database, Instance
+from pipelines.config.errors import ConfigError, InputError
+from pipelines.config.instants import format_instant
+from pipelines.config.queue_filter import name_parts, queue_text
+from pipelines.config.rules.statements import HonorSetting, RuleFile, RuleStatement
+from pipelines.config.snapshots.server import ServerSnapshot, in_order
+from pipelines.config.yaml_file import Loc, YamlFile
+
+Stated = TypeVar("Stated", RuleStatement, HonorSetting)
+PLACE = ("instance", "database")
+Place = tuple[str, str]
+"""Instance and database."""
+AT_ONCE = timedelta(seconds=60)
+"""Captures of one database from two servers that are closer than this show one moment."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the settings say of databases.
+
+    Attributes:
+        aliases: the place that a database goes by, by its own.
+        left_out: databases whose rows do not count.
+    """
+
+    aliases: Mapping[Place, Place] = field(default_factory=dict)
+    left_out: frozenset[Place] = frozenset()
+
+    def of(self, place: Place) -> Place:
+        """The place that a database goes by."""
+        return self.aliases.get(place, place)
+
+    def describe(self) -> list[list[tuple[str, ...]]]:
+        """Both as values that JSON has, in order; empty where the settings say nothing."""
+        if not self.aliases and not self.left_out:
+            return []
+        return [sorted((*own, *other) for own, other in self.aliases.items()), sorted(self.left_out)]
+
+
+def places_of(file: YamlFile, declared: model.SettingsFile) -> Places:
+    """What `aliases` and `leave_out` of the settings say.
+
+    Raises:
+        ConfigError: a database has two aliases, or an alias and is left out.
+    """
+    problems: list[str] = []
+    aliases: dict[Place, Place] = {}
+    for alias, databases in declared.aliases.items():
+        for names in databases:
+            places = [*map(_place, names)]
+            for place in places:
+                if place in aliases:
+                    message = f"{queue_text(place)} has the alias {aliases[place][0]}, too; remove one"
+                    problems.append(file.problem(("aliases", alias), message))
+                aliases[place] = (alias, places[-1][1])
+    left_out: dict[Place, Loc] = {
+        _place(name): ("snapshots", number, "leave_out")
+        for number, each in enumerate(declared.snapshots)
+        if isinstance(each, model.Captures)
+        for name in each.leave_out
+    }
+    for place, loc in left_out.items():
+        if place in aliases:
+            message = f"{queue_text(place)} has the alias {aliases[place][0]}; remove one of the two"
+            problems.append(file.problem(loc, message))
+    if problems:
+        raise ConfigError(*problems)
+    return Places({own: to for own, to in aliases.items() if own != to}, frozenset(left_out))
+
+
+def _place(name: str) -> Place:
+    instance, database = name_parts(name)
+    return instance, database
+
+
+def place_snapshots(
+    snapshots: Iterable[ServerSnapshot], places: Places
+) -> tuple[tuple[ServerSnapshot, ...], tuple[ServerSnapshot, ...]]:
+    """The snapshots that count, under the names of their databases, and those of databases left out.
+
+    Of two snapshots of one database that two servers show at once, the writable one counts.
+    """
+    placed = [replace(each, place=places.of(each.database_key)) for each in snapshots]
+    counted = [each for each in placed if each.database_key not in places.left_out]
+    by_place: dict[Place, list[ServerSnapshot]] = {}
+    for each in counted:
+        by_place.setdefault(each.database_key, []).append(each)
+    kept = [each for each in counted if not _is_beside_writable(each, by_place[each.database_key])]
+    _require_different_moments(kept)
+    return in_order(kept), in_order(each for each in placed if each.database_key in places.left_out)
+
+
+def _is_beside_writable(snapshot: ServerSnapshot, others: Iterable[ServerSnapshot]) -> bool:
+    """Whether another server shows the database writable at that moment, and this one does not."""
+    own = (snapshot.declared.instance, snapshot.declared.database)
+    return snapshot.is_read_only is not False and any(
+        other.is_read_only is False
+        and (other.declared.instance, other.declared.database) != own
+        and abs(other.taken_at - snapshot.taken_at) < AT_ONCE
+        for other in others
+    )
+
+
+def _require_different_moments(snapshots: Iterable[ServerSnapshot]) -> None:
+    """Refuse two snapshots of one database at one moment: which of them would count?
+
+    Raises:
+        InputError: there are such; one line a pair.
+    """
+    first: dict[tuple[Place, datetime], ServerSnapshot] = {}
+    problems = []
+    for each in snapshots:
+        before = first.setdefault((each.database_key, each.taken_at), each)
+        if before is not each:
+            paths = " and ".join(short_path(one.declared.path) for one in (before, each))
+            moment = format_instant(each.taken_at)
+            problems.append(
+                f"snapshots: {paths} show {queue_text(each.database_key)} at {moment}, and not which of the "
+                "two databases is writable; leave one of the two there"
+            )
+    if problems:
+        raise InputError(*problems)
+
+
+def place_catalog(catalog: Catalog, places: Places) -> Catalog:
+    """The catalog with databases under the names that they go by; of several the last one counts."""
+    if not places.aliases:
+        return catalog
+    by_instance: dict[str, dict[str, Database]] = {}
+    for instance in catalog.instances:
+        by_instance.setdefault(instance.name, {})
+        for database in instance.databases:
+            alias, name = places.of((instance.name, database.name))
+            by_instance.setdefault(alias, {})[name] = database.model_copy(update={"name": name})
+    return Catalog(
+        instances=tuple(
+            Instance(name=name, databases=tuple(databases.values()))
+            for name, databases in by_instance.items()
+        )
+    )
+
+
+def place_rules(rule_files: Iterable[RuleFile], places: Places) -> list[RuleFile]:
+    """The rule files with statements of the databases under the names that they go by."""
+    if not places.aliases:
+        return list(rule_files)
+    return [
+        replace(
+            file,
+            statements=tuple(_placed(each, places) for each in file.statements),
+            honor_settings=tuple(_placed(each, places) for each in file.honor_settings),
+        )
+        for file in rule_files
+    ]
+
+
+def _placed(stated: Stated, places: Places) -> Stated:
+    instance, database = places.of((stated.instance, stated.database))
+    return replace(stated, instance=instance, database=database)

@@ -1,0 +1,97 @@
+"""Databases that go by one name: failover partners, and a database that was renamed."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.capture_project import CaptureProject
+from tests.support.captures import capture_lines
+from tests.support.factories import NOON, Row, at, message_event
+from tests.support.snapshot_views import conversation, ready, shown, views
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
+IDS = "{:08}-3C1D-4E0A-9C64-2A5D0D7B11F3"
+ENDPOINTS = [shown(number, False) for number in (1, 2)]
+
+
+def add(
+    project: CaptureProject, server: str, name: str, taken_at: datetime, messages: list[Row], **own: Any
+) -> None:
+    """Write a capture of one database with both endpoints, and these messages in its queue."""
+    row = {"name": name, "is_honor_broker_priority_on": True, **own}
+    given = views(conversation_endpoints=ENDPOINTS, dbo_TargetQueue=messages, databases=[row])
+    number = len(list(project.captures.iterdir())) + 1
+    lines = capture_lines({name: given}, server=server, taken_at=taken_at, id=IDS.format(number))
+    project.add(lines, f"{number}.jsonl")
+
+
+def places(project: CaptureProject, table: str) -> set[str]:
+    return {f"{row['instance']}.{row['database']}" for row in project.table(table)}
+
+
+def test_a_failover_is_one_history(tmp_path: Path) -> None:
+    """The first night knows no alias. Rows of that night follow it, and the newest capture counts."""
+    project = CaptureProject(tmp_path)
+    add(project, "MILL1", "PressDB", NOON, [ready(1, False, 0), ready(2, False, 0)])
+    project.run()
+    assert places(project, "endpoints") == {"MILL1.PressDB"}
+    add(project, "MILL2", "PressDB", at(60), [ready(2, False, 0)])
+    [line] = project.refuse(at(60))
+    assert "`aliases: {NAME: [MILL1.PressDB, MILL2.PressDB]}`" in line
+    project.configure(aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
+    project.run(at(60))
+    for table in ("endpoints", "message_events", "endpoint_events", "queue_events"):
+        assert places(project, table) == {"PRESSAG.PressDB"}
+    found = project.ask("next", "--queue", "PRESSAG.PressDB.TargetQueue")
+    assert [row["conversation_id"] for row in found["next"]] == [conversation(2)]
+    former = project.job("next", "--queue", "MILL1.PressDB.TargetQueue")
+    assert (former.code, "did you mean PRESSAG.PressDB.TargetQueue?" in former.err) == (2, True)
+
+
+def test_a_renamed_database_has_its_new_name(tmp_path: Path) -> None:
+    """Its log and its rules go by the old one; the log's message is that of the new database's queue."""
+    log = {
+        "event_time": at(-20).isoformat(),
+        "instance": "SQL1",
+        "database": "Old",
+        "event_id": "1",
+    }
+    received = message_event("RECEIVED", conversation_id=conversation(1), **log)
+    project = CaptureProject(tmp_path, aliases={"SQL1": ["SQL1.Old", "SQL1.New"]})
+    project.set_log({"message_events": [{**received, "sent_by_initiator": True}]})
+    rule = {"create": {"name": "Gold", "level": 9}, "database": "Old", "instance": "SQL1"}
+    effective = {"effective_from": at(-3600).isoformat()}
+    (tmp_path / "rules.yaml").write_text(str([{**effective, **rule}]))
+    project.configure(rules=[{"path": "rules.yaml"}])
+    add(project, "SQL1", "New", NOON, [ready(1, False, 0), ready(2, False, 0)])
+    project.run()
+    for table in ("message_events", "endpoint_events", "priority_rules", "receive_schedule"):
+        assert places(project, table) == {"SQL1.New"}
+    [row] = project.table("receive_schedule")
+    assert row["conversation_id"] == conversation(2)
+
+
+def test_the_writable_database_counts_of_two_at_once(tmp_path: Path) -> None:
+    project = CaptureProject(tmp_path, aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
+    both = [ready(1, False, 0), ready(2, False, 0)]
+    add(project, "MILL1", "PressDB", NOON, both, updateability="READ_WRITE")
+    soon = NOON + timedelta(seconds=59)
+    add(project, "MILL2", "PressDB", soon, [ready(1, False, 0)], updateability="READ_ONLY")
+    project.run(at(1))
+    assert len(project.table("receive_schedule")) == 2
+    add(project, "MILL2", "PressDB", at(2), [ready(2, False, 0)], updateability="READ_ONLY")
+    project.run(at(2))
+    [row] = [row for row in project.table("receive_schedule") if row["as_of"] == at(2)]
+    assert row["conversation_id"] == conversation(2)
+
+
+def test_one_moment_of_two_databases_is_refused(tmp_path: Path) -> None:
+    project = CaptureProject(tmp_path, aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
+    for server in ("MILL1", "MILL2"):
+        add(project, server, "PressDB", NOON, [])
+    assert project.refuse() == [
+        "error: snapshots: captures/1.jsonl and captures/2.jsonl show PRESSAG.PressDB at "
+        "2026-11-20T12:00:00Z, and not which of the two databases is writable; leave one of the two there"
+    ]
