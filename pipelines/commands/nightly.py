@@ -17,11 +17,13 @@ from pipelines.config.errors import NOT_MET, one_line
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.console.invocation import command_line
+from pipelines.console.terminal import to_json
 from pipelines.console.wording import format_count
 from pipelines.expectations.read import not_met, read_expectations
 from pipelines.expectations.view import describe_not_met
 from pipelines.metrics.read import read_metrics
 from pipelines.nightly.night import night
+from pipelines.nightly.report import report_night
 from pipelines.nightly.summary import print_summary
 from pipelines.storage.lock import only_writer
 from schemas.outputs import UNRESOLVED
@@ -49,18 +51,22 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--metrics", type=Path, metavar="FILE", help="write the metrics of the as_of whole, as its last step"
     )
+    parser.add_format()
     parser.add_wide()
     options = parser.parse_args(argv)
     metrics = options.metrics and plain_file(options.metrics, "--metrics")
     settings = load_settings(options.config, read_new_captures())
+    is_json = options.format == "json"
     if metrics:
         require_not_read(metrics, settings, option="--metrics")
     warehouse = warehouse_of(settings, "nightly")
     with only_writer(warehouse.root, "nightly"):
-        run = night(warehouse, settings, options.as_of)
+        run = night(warehouse, settings, options.as_of, is_all_told=is_json)
     if metrics:
         write_whole(read_metrics(warehouse, settings.at(run.as_of), run.as_of), metrics, "--metrics")
-    if not options.quiet and run.findings:
+    if is_json and run.findings:
+        print(to_json(report_night(warehouse, settings.at(run.as_of), run.as_of, run.findings)))
+    elif not options.quiet and run.findings:
         print_summary(warehouse, settings.at(run.as_of), run.as_of, run.findings, wide=options.wide)
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"

@@ -21,6 +21,7 @@ from pipelines.console.wording import format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
+from pipelines.nightly.report import EVENT_COUNTS, count_events
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.changes import tell_changes
 from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
@@ -38,7 +39,6 @@ from pipelines.why.view import format_place
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
-    BATCHES,
     GROUP_PRIORITIES,
     REJECTED_EVENTS,
 )
@@ -55,7 +55,6 @@ MOST_STATUSES = 10
 """Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
 """Messages of each schedule that are printed."""
-EVENT_COUNTS = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 
@@ -104,7 +103,7 @@ def print_summary(
             _print_line(console, f"- {finding}")
     if expected := read_expectations(warehouse, settings, as_of):
         print_expectations(console, expected, as_of)
-    print_rows(console, "Events so far", event_counts, EVENT_COUNTS)
+    print_rows(console, "Events so far", event_counts, ("source", *EVENT_COUNTS))
     if waits:
         print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:MOST_WAITING], WAITS)
         if len(waits) > MOST_WAITING:
@@ -159,7 +158,11 @@ def _read_waiting(
 ) -> tuple[list[Row], list[Row], list[FirstRows], list[FirstRows]]:
     """Read counts of events, waiting messages, and first rows of the longest queue and instance."""
     event_counts, queues, instances = _ask_concurrently(
-        warehouse, as_of, _count_events, _read_queues, partial(_read_instances, off)
+        warehouse,
+        as_of,
+        _count_events,
+        _read_queues,
+        partial(_read_instances, off),
     )
     waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
     ready = [row for row in waits if "queue" in row and row["messages"] > row["held_back"]]
@@ -193,8 +196,7 @@ def _print_line(console: Terminal, line: str) -> None:
 
 
 def _count_events(warehouse: Warehouse, _: datetime) -> list[Row]:
-    sums = [F.sum(name).alias(name) for name in EVENT_COUNTS[1:]]
-    return collect_rows(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
+    return count_events(warehouse)
 
 
 def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:

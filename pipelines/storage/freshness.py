@@ -6,6 +6,7 @@ as the snapshot.
 
 from collections.abc import Callable, Set
 from datetime import datetime, timedelta
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -22,6 +23,7 @@ from schemas.outputs import SNAPSHOTS
 
 OLD = timedelta(hours=1)
 """Data that is older than this at as_of is worth a word."""
+SECOND = timedelta(seconds=1)
 RECENT = timedelta(days=1)
 RESOLUTION = timedelta(microseconds=1)
 """The distance of two moments that the tables tell apart."""
@@ -60,6 +62,15 @@ def find_first_data(warehouse: Warehouse, completed: CompletedBatches) -> dateti
         _edge(_snapshot_times(warehouse, completed), F.min),
     )
     return min(filter(None, found), default=None)
+
+
+def find_stale(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[dict[str, Any]]:
+    """The databases whose newest fact is OLD at as_of, by name: instance, database, newest, age_seconds."""
+    return [
+        {"instance": key[0], "database": key[1], "newest": newest, "age_seconds": (as_of - newest) // SECOND}
+        for key, newest in sorted(newest_facts(warehouse, catalog, as_of).items())
+        if as_of - newest > OLD
+    ]
 
 
 def newest_facts(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[tuple[str, str], datetime]:

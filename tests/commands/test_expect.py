@@ -53,7 +53,7 @@ def test_a_night_is_published_before_it_ends_with_6(missed: tuple[Case, Outcome]
 def test_how_a_published_night_ends(missed: tuple[Case, Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     """The night itself is left out: what it published is there."""
     case, _ = missed
-    monkeypatch.setattr(nightly, "night", lambda *_: SimpleNamespace(as_of=at(60)))
+    monkeypatch.setattr(nightly, "night", lambda *_, **__: SimpleNamespace(as_of=at(60)))
     plain = case.nightly(AS_OF, "--quiet")
     assert (plain.code, plain.err.splitlines()[-1]) == (6, f"error: {MISSED_LINE}")
     tells = case.nightly(AS_OF, "--quiet", "--no-expect")

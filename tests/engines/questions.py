@@ -74,7 +74,7 @@ DAMAGED = "next --queue {queue}"
 NIGHTS = {
     "first": "nightly --as-of {first} --quiet",
     "second": "nightly --as-of {second} --no-expect --wide --metrics night.prom",
-    "rerun": "nightly --as-of {second} --fail-on unresolved --quiet",
+    "rerun": "nightly --as-of {second} --fail-on unresolved --quiet --format json",
     "backfill": "nightly --as-of {backfill} --quiet",
 }
 """Tables are compared behind each of them."""

@@ -1,11 +1,11 @@
-"""`priorities metrics`, and `nightly --metrics`."""
+"""`priorities metrics`, `nightly --metrics` and `nightly --format json`."""
 
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.field.running import Case
+from tests.field.running import Case, Outcome
 from tests.support.small_project import a_bit_of_everything, project_in
 
 pytestmark = pytest.mark.slow
@@ -13,18 +13,40 @@ AS_OF = "2026-11-20T13:00:00Z"
 
 
 @pytest.fixture(scope="module")
-def case(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
+def published(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Outcome]:
     """A night that published, and ended with 6."""
-    folder = tmp_path_factory.mktemp("metrics")
+    folder = tmp_path_factory.mktemp("outputs")
     project_in(folder).add(a_bit_of_everything())
     case = Case(folder)
     case.configure(expect=[{"p95_wait": "10 min"}])
     nothing = case.job("metrics")
     assert nothing.code == 2
     assert "no run was published yet" in nothing.err
-    night = case.job("nightly", "--as-of", AS_OF, "--quiet", "--metrics", folder / "night.prom")
+    night = case.job("nightly", "--as-of", AS_OF, "--metrics", folder / "night.prom", "--format", "json")
     assert night.code == 6, night.err
-    return case
+    return case, night
+
+
+@pytest.fixture(scope="module")
+def case(published: tuple[Case, Outcome]) -> Case:
+    return published[0]
+
+
+def test_the_summary_as_json(published: tuple[Case, Outcome]) -> None:
+    case, night = published
+    found = night.json
+    assert list(found) == ["as_of", "verdict", "findings", "stale", "changes", "counts"]
+    assert (found["as_of"], found["changes"]) == (AS_OF, None)
+    assert found["verdict"].endswith(".")
+    assert found["findings"] == case.ask("why")["findings"]
+    assert {each["severity"] for each in found["findings"]} >= {"order"}
+    assert found["counts"] == {
+        row["source"]: {name: row[name] for name in ("events", "accepted", "duplicates", "rejected")}
+        | {"pending": 0}
+        for row in case.table("batches")
+    }
+    assert found["stale"] == []
+    assert "not met: expectation" in night.err
 
 
 def test_the_night_writes_what_the_command_prints(case: Case) -> None:
