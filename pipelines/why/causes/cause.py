@@ -26,6 +26,8 @@ OF_ENDPOINT = {"instance": "endpoint_instance", "database": "endpoint_database"}
 """Where the holding endpoint is, by the columns of `open_rows`."""
 OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
 """Verbs for one message, by those for several."""
+STATEMENT = re.compile(r"(?:USE \[|ALTER [A-Z]+ \[|SELECT ).*", re.DOTALL)
+"""The statement of an action."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Cause:
         raise NotImplementedError
 
     def action(self, at: Occurrence) -> str:
-        """What to do."""
+        """What to do. A statement that can be pasted stands at the end: see `split_action`."""
         raise NotImplementedError
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
@@ -191,14 +193,20 @@ def format_queue_of(row: Row) -> str:
 
 
 def format_time(moment: datetime | None) -> str:
-    """The moment, if it is known."""
-    return "an unknown time" if moment is None else format_instant(moment)
+    """The moment to the second, if it is known."""
+    return "an unknown time" if moment is None else format_instant(moment.replace(microsecond=0))
 
 
 def format_statement(row: Row, level: int) -> str:
     """The statement that would give endpoints with the names of a row a level, on one line."""
     names = (row["contract"], row["local_service"], row["remote_service"])
     return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))
+
+
+def split_action(action: str) -> tuple[str, str]:
+    """The words of an action, and the statement at its end; either may be empty."""
+    found = STATEMENT.search(action)
+    return (action[: found.start()].rstrip(" :"), found[0]) if found else (action, "")
 
 
 def place_columns() -> dict[str, str]:

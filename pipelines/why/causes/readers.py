@@ -94,8 +94,8 @@ class BrokerDisabled(Cause):
     def action(self, at: Occurrence) -> str:
         database = quote_name(at.first["database"])
         return (
-            f"ALTER DATABASE {database} SET ENABLE_BROKER; in a copy that stays beside its original, "
-            f"ALTER DATABASE {database} SET NEW_BROKER, which ends all its conversations"
+            "turn it on; in a copy that stays beside its original, SET NEW_BROKER in place of ENABLE_BROKER, "
+            f"which ends all its conversations: ALTER DATABASE {database} SET ENABLE_BROKER"
         )
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
