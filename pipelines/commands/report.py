@@ -9,7 +9,8 @@ from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.terminal import escape_line
 from pipelines.report.conformance import read_conformance_tables
-from pipelines.report.content import read_findings, read_tables
+from pipelines.report.content import read_tables
+from pipelines.report.findings import read_findings
 from pipelines.report.page import render_page
 from pipelines.report.replay import read_replay_tables
 from pipelines.report.whatif import read_whatif_tables

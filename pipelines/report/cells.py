@@ -44,8 +44,7 @@ class Cell:
         small_class: the class of the small print.
         instant: the instant that the text stands for.
         opens: the index of the queue or instance that a click on the text opens.
-        share: a shade or a bar, 0 to 1.
-        is_bar: whether the cell has a bar in place of its text.
+        share: a shade, 0 to 1.
         value: what the column is sorted by, and found by beside the text; None is last.
     """
 
@@ -56,7 +55,6 @@ class Cell:
     instant: str = ""
     opens: int | None = None
     share: str = ""
-    is_bar: bool = False
     value: Any = None
 
 
@@ -128,9 +126,11 @@ def make_table(
     note: str = "",
     empty: str = "none.",
 ) -> HtmlTable:
-    """Make the table of some rows."""
+    """Make the table of some rows; it leaves out columns without any value."""
     cells = [[column.cell_of(row) for column in columns] for row in rows]
-    return HtmlTable(name, caption, empty, columns, cells, note)
+    used = [index for index in range(len(columns)) if any(row[index].text_class != "none" for row in cells)]
+    shown = [[row[index] for index in used] for row in cells]
+    return HtmlTable(name, caption, empty, [columns[index] for index in used], shown, note)
 
 
 def column(head: str, type: str, key: str) -> TableColumn:
@@ -192,18 +192,3 @@ def level_columns(levels: Mapping[int, Sequence[Row]], rows: Sequence[Row]) -> l
 
     used = {level for _, level in messages}
     return [level_column(level) for level in LEVELS if level in used]
-
-
-def make_level_table(
-    data: PageData, name: str, caption: str, rows: Sequence[Row], *, empty: str = "none."
-) -> HtmlTable:
-    """Make the table of messages by level, with a bar for their number."""
-    most = max([1, *(row["messages"] for row in rows)])
-    share = TableColumn(
-        "Share",
-        "word",
-        lambda row: None,
-        lambda row: Cell("", share=f"{row['messages'] / most:.4f}", is_bar=True),
-    )
-    columns = [column("Level", "level", "level"), *wait_columns(data), share]
-    return replace(make_table(name, caption, columns, rows, empty=empty), is_sortable=False)

@@ -2,19 +2,19 @@
 
 function none() { return element("span", { className: "none" }, "–"); }
 
-/** A cell of the data: text, a number, nothing, text with its small print, or the place of a text that many rows have. */
-function contentOf(value) {
-  if (value === null) return [none()];
-  if (Array.isArray(value) && value.length === 1) return [data.texts[value[0]]];
-  if (Array.isArray(value)) return [value[0], element("span", { className: "where" }, value[1])];
-  return [typeof value === "number" ? count(value) : value];
+/** A name that wraps as those of the templates do. */
+function wrapped(name) {
+  return name.split(/(?<=[^\s./_][./_])(?=[^\s./_])/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
 }
 
-function bar(share) {
-  const made = element("span", { className: "bar" });
-  made.setAttribute("aria-hidden", "true");
-  made.style.setProperty("--share", share.toFixed(4));
-  return made;
+/** A cell of the data: text, a number, nothing, text with its small print, or the place of a text that many rows have. */
+function contentOf(value, isName) {
+  if (value === null) return [none()];
+  if (typeof value === "number") return [count(value)];
+  const [first, small] = Array.isArray(value) ? value : [value];
+  const text = typeof first === "number" && small === undefined ? data.texts[first] : first;
+  const shown = isName ? wrapped(text) : [text];
+  return small === undefined ? shown : [...shown, element("span", { className: "where" }, small)];
 }
 
 /** Show the rows of one queue or instance in a table. */
@@ -22,20 +22,15 @@ function fill(mount, rows, option) {
   const classes = [...mount.querySelectorAll("thead th")].map((head) => head.dataset.class ?? "");
   const { label, note, empty } = option.dataset;
   const caption = mount.dataset.caption.replace("{}", () => label);
-  const hasBar = mount.dataset.bar !== undefined;
-  const messages = data.parts[mount.dataset.source].columns.indexOf("messages");
-  const most = Math.max(1, ...rows.map((row) => row[messages]));
   mount.querySelector(".title").textContent = caption;
-  mount.querySelector(".first").textContent = hasBar ? "" : note;
-  mount.querySelector(".notice").textContent = `${caption}: ${hasBar ? "none." : empty}`;
+  mount.querySelector(".first").textContent = note;
+  mount.querySelector(".notice").textContent = `${caption}: ${empty}`;
   mount.querySelector(".notice").hidden = rows.length > 0;
   mount.querySelector(".scroll").hidden = rows.length === 0;
   const made = rows.map((row) => {
     // The first value is the place.
-    const cells = row.slice(1).map((value, index) => element(index ? "td" : "th",
-      index ? { className: classes[index] } : { className: classes[index], scope: "row" }, ...contentOf(value)));
-    if (hasBar) cells.push(element("td", {}, bar(row[messages] / most)));
-    return element("tr", {}, ...cells);
+    return element("tr", {}, ...row.slice(1).map((value, index) => element(index ? "td" : "th",
+      index ? { className: classes[index] } : { className: classes[index], scope: "row" }, ...contentOf(value, classes[index] === "name"))));
   });
   mount.querySelector("tbody").replaceChildren(...made);
   fit(mount, made);

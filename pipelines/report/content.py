@@ -7,24 +7,19 @@ from typing import Any
 
 from pyspark.sql import Window, functions as F
 
-from pipelines.activation.queues_off import UNKNOWN
-from pipelines.activation.read import POISON, queues_off_at
-from pipelines.config.load import Settings
+from pipelines.activation.queues_off import off_sentence
+from pipelines.activation.read import queues_off_at
+from pipelines.console.wording import format_queue
 from pipelines.expectations.read import COLUMNS as EXPECTED, read_expectations
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
 from pipelines.questions.open_messages import NAMES, RECEIVE, TRANSMISSION, Schedule, read_open
 from pipelines.questions.overtaken import rank_overtaken
-from pipelines.questions.transmission_status import STATUS_COLUMNS, read_statuses
-from pipelines.questions.unresolved import UNRESOLVED_KEY, count_unresolved
 from pipelines.questions.waiting import OVERTAKEN_COLUMNS, summarize_waits
 from pipelines.report.counts import select_nights
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.report import first_findings
-from pipelines.why.view import format_place
-from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
 
 QUEUES_SHOWN = 500
@@ -35,13 +30,9 @@ TOP = 10
 OVERTAKEN_SHOWN = 200
 RULES_SHOWN = 1000
 REASONS_SHOWN = 200
-UNRESOLVED_SHOWN = 100
 LEAKS_SHOWN = 200
 NIGHTS_SHOWN = 14
-STATUSES_SHOWN = 50
 LEVELS = 10
-SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "overview"}
-"""The section of the page that shows messages, by the kind of their place."""
 STATES = 3
 
 CONDITIONS = {
@@ -108,7 +99,6 @@ ADVICE_COLUMNS = (
     "ready_at_end",
 )
 
-OFF_COLUMNS = (*QUEUE, "off_since", "seen_off_at", UNKNOWN, "messages", "waiting", "oldest", *POISON)
 LEAK_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "a_day")
 
 
@@ -130,13 +120,22 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     )
     return {
         "states": read_table(states, order=[F.col("state")], limit=STATES),
-        "caveats": _small_table(
-            ("sentence",), [{"sentence": each} for each in find_caveats(warehouse, as_of)]
+        "notes": _small_table(
+            ("sentence",),
+            [
+                {"sentence": sentence}
+                for sentence in (
+                    *find_caveats(warehouse, as_of),
+                    # Those for which messages wait are findings.
+                    *(
+                        f"{format_queue(row)}: {off_sentence(row)}"
+                        for row in off
+                        if not row["messages"] + row["waiting"]
+                    ),
+                )
+            ],
         ),
         "expectations": _small_table((*EXPECTED, "measure"), read_expectations(warehouse, None, as_of)),
-        "transmission_status": _small_table(STATUS_COLUMNS, read_statuses(warehouse, as_of, STATUSES_SHOWN)),
-        "queues_off": _small_table(OFF_COLUMNS, [_queue_off_row(row) for row in off]),
-        "unplaced": _small_table((*UNRESOLVED_KEY, "messages"), count_unresolved(warehouse, as_of)),
         **_read_schedule(warehouse, as_of, RECEIVE, off),
         **_read_schedule(warehouse, as_of, TRANSMISSION, off),
         **_read_rules_and_monitors(warehouse, as_of),
@@ -152,34 +151,10 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     }
 
 
-def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, PageTable]:
-    """Read the verdict, and the first findings with the section that shows their rows."""
-    found = first_findings(warehouse, settings, as_of)
-    rows = [
-        {
-            "place": format_place(finding),
-            "sentence": finding["sentence"],
-            "action": finding["action"],
-            "section": SECTIONS[finding["kind"]],
-        }
-        for finding in found.told
-    ]
-    return {
-        "verdict": _small_table(("sentence",), [{"sentence": found.verdict}]),
-        "findings": _small_table(("place", "sentence", "action", "section"), rows),
-    }
-
-
 def _small_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> PageTable:
     """A part of few rows that are known already; those beyond a limit are counted."""
     shown = [[row[name] for name in columns] for row in rows[:REASONS_SHOWN]]
     return PageTable(columns, shown, len(rows))
-
-
-def _queue_off_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A queue that is off, with what was rolled back beside it."""
-    rolled_back = row["rolled_back"] or dict.fromkeys(POISON)
-    return {**row, UNKNOWN: UNKNOWN in row, **{name: rolled_back[name] for name in POISON}}
 
 
 def _read_schedule(
@@ -269,10 +244,5 @@ def _read_input(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
         ),
         "unresolved": read_table(
             why, order=[F.desc("messages"), F.col("kind"), F.col("reason")], limit=REASONS_SHOWN
-        ),
-        "unresolved_messages": read_table(
-            unresolved.select("kind", "reason", "id"),
-            order=[F.col("kind"), F.col("reason"), F.col("id")],
-            limit=UNRESOLVED_SHOWN,
         ),
     }

@@ -50,9 +50,8 @@ function moveSingleValues(mount, heads, rows) {
   const said = mount.querySelector(".shared");
   const all = [mount.querySelector("thead tr"), ...rows];
   for (const row of all) for (const cell of row.cells) cell.classList.remove("same");
-  const text = (cell) => cell.dataset.value ?? [...cell.childNodes].map((node) => node.textContent).filter(Boolean).join(" · ");
-  const same = heads.map((_, index) => rows.every((row) => text(row.cells[index]) === text(rows[0].cells[index])
-    && !row.cells[index].querySelector(".bar")));
+  const text = (cell) => cell.dataset.value ?? partsOf(cell).join(" · ");
+  const same = heads.map((_, index) => rows.every((row) => text(row.cells[index]) === text(rows[0].cells[index])));
   const isMoved = rows.length > 1 && same.some(Boolean) && !same.every(Boolean);
   said.textContent = isMoved
     ? heads.flatMap((head, index) => (same[index] ? [`${head.textContent}: ${text(rows[0].cells[index])}`] : [])).join("; ")
@@ -71,7 +70,7 @@ function fit(mount, rows) {
 /** Shorten the ids of sentences, and keep times whole. What to do is left as it is: it is there to be pasted. */
 function fitSentences(list) {
   const parts = /([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})|(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
-  const texts = [...list.children].flatMap((item) => [...item.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE));
+  const texts = [...list.querySelectorAll("p.sentence")].flatMap((item) => [...item.childNodes]);
   const short = shortIds(texts.flatMap((node) => node.data.match(new RegExp(parts, "g")) ?? []).filter((word) => !word.includes(":")));
   for (const node of texts) {
     // Behind each text stand an id and a time, one of which there is.
@@ -111,13 +110,15 @@ async function copy(text) {
 }
 
 function copyOnClick() {
+  for (const button of document.querySelectorAll(".copy")) button.hidden = false;
   const said = document.getElementById("copied");
   document.addEventListener("click", async (event) => {
-    const button = event.target.closest(".short");
+    const button = event.target.closest(".short, .copy");
     if (!button) return;
-    await copy(button.title);
+    const statement = button.previousElementSibling?.textContent;
+    await copy(button.title || statement);
     button.focus();
-    said.textContent = `Copied ${button.title}`;
+    said.textContent = `Copied ${button.title || "the statement"}`;
     setTimeout(() => { said.textContent = ""; }, 4000);
   });
 }

@@ -4,6 +4,8 @@ import json
 import math
 import re
 
+from markupsafe import Markup
+
 from pipelines.console.wording import MINUS
 
 NO_VALUE = "\u2013"
@@ -11,6 +13,8 @@ INVISIBLE = r"\u007f-\u00a0\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 HIDDEN = re.compile(rf"\s\s|[\u0000-\u001f{INVISIBLE}]")
 """What makes a name look like another one: blanks side by side, and characters without a shape."""
 INVISIBLE_CHARACTER = re.compile(f"[{INVISIBLE}]")
+JOINT = re.compile(r"(?<=[^\s./_][./_])(?=[^\s./_])")
+"""Where a long name may wrap."""
 
 
 def format_number(value: float) -> str:
@@ -52,3 +56,8 @@ def format_change(now: int | None, before: int | None) -> str:
 def format_percent(share: float) -> str:
     """Write a share, cut off after one decimal, so that only a whole one is 100%."""
     return f"{math.floor(share * 1000) / 10:g}%"
+
+
+def wrap_name(text: str) -> Markup:
+    """Write a text as HTML that wraps behind dots, slashes and underscores; a copy of it is the text."""
+    return Markup("<wbr>").join(JOINT.split(text))

@@ -12,7 +12,16 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from pipelines.questions.open_messages import NAMES
-from pipelines.report import conformance, replay, schedule_sections as schedules, sections, whatif
+from pipelines.report import (
+    charts,
+    conformance,
+    findings,
+    replay,
+    schedule_sections as schedules,
+    sections,
+    whatif,
+)
+from pipelines.report.formats import wrap_name
 from pipelines.report.tables import PageData, PageTable
 
 SCRIPTS = ("tables.js", "fit.js", "choices.js", "pictures.js", "start.js")
@@ -43,9 +52,13 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["wrap"] = wrap_name
     return environment.get_template("page.html.j2").render(
         as_of=data.as_of,
         data=data,
+        servers=findings.format_servers(data),
+        cards=findings.make_cards(data),
+        charts=charts.make_charts(data),
         tiles=sections.make_tiles(data),
         tables=_make_tables(data),
         chosen={table.name: table for table in chosen},
@@ -67,7 +80,6 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
 def _make_tables(data: PageData) -> dict[str, Any]:
     tables = [
         *sections.make_first_tables(data),
-        schedules.make_overview_table(data),
         *schedules.make_queue_tables(data),
         schedules.make_instance_table(data),
         schedules.make_sent_kind_table(data),

@@ -12,7 +12,6 @@ from pipelines.report.cells import (
     TableColumn,
     column,
     level_columns,
-    make_level_table,
     make_table,
     opening_column,
     placed_column,
@@ -44,14 +43,12 @@ class ChosenTable:
         source: the table of the page with the rows of all queues or instances.
         caption: its title, with {} for the label of the choice.
         columns: its columns, each with the name of its values in the data of the page.
-        has_bar: whether the last column is a bar of the messages.
     """
 
     name: str
     source: str
     caption: str
     columns: Sequence[tuple[str, TableColumn]]
-    has_bar: bool = False
 
     def rows(self, data: PageData) -> PageTable:
         """Return the rows as the script shows them: text, a number, null, or text with its small print."""
@@ -76,11 +73,11 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
     waits = wait_columns(data)
     queues = make_table(
         "queues",
-        "Ready messages by queue and level",
+        "Messages by queue and level",
         [
             opening_column(placed_column("Queue", "queue")),
             waits[0],
-            TableColumn("Held back", "count", lambda row: row["group_locked"] + row["queue_off"], _held_back),
+            TableColumn("Not ready", "count", lambda row: row["group_locked"] + row["queue_off"], _held_back),
             *waits[1:],
             *level_columns(data.rows_by_place("receive_place_levels"), rows),
         ],
@@ -97,7 +94,7 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
     most = "most overtaken messages (at most ten of each)"
     return [
         queues,
-        _make_kind_table(data, "receive", "Ready messages by contract and services"),
+        _make_kind_table(data, "receive", "Messages in queues by contract and services"),
         make_table(
             "receive-overtaken",
             "Messages that later ones are received before",
@@ -192,9 +189,6 @@ def make_instance_choices(data: PageData) -> list[Choice]:
 
 def make_chosen_tables(data: PageData) -> list[ChosenTable]:
     """Make the tables of the chosen queue and the chosen instance."""
-    levels = [("level", column("Level", "level", "level"))]
-    names = ("messages", "oldest", "median_seconds", "p95_seconds")
-    levels += zip(names, wait_columns(data), strict=True)
     received = (
         ("position", column("Position", "level", "position")),
         ("receive_number", column("RECEIVE", "level", "receive_number")),
@@ -222,26 +216,10 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("message_id", column("Message", "id", "message_id")),
         ("why_still_here", column("The server says", "text", "why_still_here")),
     )
-    by_level, first = "Ready messages of {}, by level", "What one reader receives first from {}"
     return [
-        ChosenTable("queue-levels", "receive_place_levels", by_level, levels, has_bar=True),
-        ChosenTable("queue-top", "receive_top", first, received),
-        ChosenTable(
-            "instance-levels",
-            "transmission_place_levels",
-            "Messages that {} has to send, by level",
-            levels,
-            has_bar=True,
-        ),
+        ChosenTable("queue-top", "receive_top", "What one reader receives first from {}", received),
         ChosenTable("instance-top", "transmission_top", "What {} sends first", sent),
     ]
-
-
-def make_overview_table(data: PageData) -> HtmlTable:
-    """Make the table of all ready messages by level."""
-    return make_level_table(
-        data, "levels", "Ready messages of all queues, by level", data.rows("receive_levels")
-    )
 
 
 def _held_back(row: Row) -> Cell:

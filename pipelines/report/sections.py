@@ -1,9 +1,8 @@
-"""The sections about one as_of beside the schedules: overview, rules, activation, leaks, input, nights."""
+"""The sections about one as_of beside the schedules: figures, rules, activation, leaks, input, nights."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.activation.queues_off import SINCE_UNKNOWN, UNKNOWN
 from pipelines.console.wording import format_duration
 from pipelines.expectations.view import format_limit, format_value
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
@@ -18,7 +17,6 @@ from pipelines.report.formats import (
 )
 from pipelines.report.tables import PageData, Row
 
-NO_STATUS = "none: not tried yet, or no snapshot shows the message"
 GOOD_ADVICE = ("keeps_up", "not_known")
 Tile = tuple[str, str, str]
 """A figure of the overview: its name, its value, and a remark."""
@@ -49,7 +47,7 @@ def make_tiles(data: PageData) -> list[Tile]:
             since(ready, night_before(["open_receive"], ["unresolved_receive"])),
         ),
         (
-            "Held back",
+            "In locked groups or queues that are off",
             format_number(_sum(held)),
             ", ".join(f"{format_number(row['messages'])} {format_code(row['state'])}" for row in held),
         ),
@@ -67,7 +65,7 @@ def make_tiles(data: PageData) -> list[Tile]:
             ),
         ),
         (
-            "Not placed yet",
+            "Not matched to a queue",
             format_number(unresolved),
             since(unresolved, night_before(["unresolved_receive", "unresolved_transmission"])),
         ),
@@ -86,13 +84,12 @@ def make_tiles(data: PageData) -> list[Tile]:
 
 def make_first_tables(data: PageData) -> list[HtmlTable]:
     """Make the tables that the page begins with; those without rows are left out."""
-    status = column("transmission_status", "text", "why_still_here")
     tables = [
         make_table(
-            "caveats",
-            "What the inputs do not have",
+            "notes",
+            "Beside these",
             [column("In words", "text", "sentence")],
-            data.rows("caveats"),
+            data.rows("notes"),
         ),
         make_table(
             "expectations",
@@ -107,57 +104,8 @@ def make_first_tables(data: PageData) -> list[HtmlTable]:
             data.rows("expectations"),
             note=data.note_left_out("expectations", "of the settings"),
         ),
-        make_table(
-            "said",
-            "Why messages still wait to be sent, as the server says",
-            [
-                column("Messages", "count", "messages"),
-                replace(status, value=lambda row: row["why_still_here"] or NO_STATUS),
-                column("Oldest", "time", "oldest"),
-                column("Such as", "id", "example_message_id"),
-            ],
-            data.rows("transmission_status"),
-            note=data.note_left_out("transmission_status", "most frequent texts"),
-        ),
-        make_table(
-            "queues-off",
-            "Queues that are off",
-            [
-                placed_column("Queue", "queue"),
-                column("Off since", "time", "off_since"),
-                column("Seen off at", "time", "seen_off_at"),
-                column("In the queue", "count", "messages"),
-                column("More wait for it", "count", "waiting"),
-                column("Rollbacks", "count", "rollbacks"),
-                column("Message", "id", "message_id"),
-                column("Conversation", "id", "conversation_id"),
-                column("Group", "id", "conversation_group_id"),
-            ],
-            data.rows("queues_off"),
-            note=_note_on_queues_off(data),
-        ),
-        make_table(
-            "unplaced",
-            "Messages that can't be placed",
-            [
-                column("Messages", "count", "messages"),
-                column("Reason", "word", "reason"),
-                placed_column("Service", "local_service"),
-                column("Contract", "name", "contract"),
-                column("Missing from", "word", "kind"),
-            ],
-            data.rows("unplaced"),
-            note=data.note_left_out("unplaced", "most frequent kinds"),
-        ),
     ]
     return [table for table in tables if table.rows]
-
-
-def _note_on_queues_off(data: PageData) -> str:
-    left_out = data.note_left_out("queues_off", "with the most messages")
-    unknown = [row[UNKNOWN] for row in data.rows("queues_off")]
-    since = f"Of {format_number(sum(unknown))} {SINCE_UNKNOWN}." if any(unknown) else ""
-    return " ".join(filter(None, [left_out, since]))
 
 
 def _met(row: Row) -> Cell:
@@ -262,9 +210,9 @@ def make_leak_table(data: PageData) -> HtmlTable:
 
 
 def make_input_tables(data: PageData) -> list[HtmlTable]:
-    """Make the tables of inputs, rejected rows and messages without a position."""
+    """Make the tables of inputs, rejected rows and messages that are not matched to a queue."""
     sums = ("events", "accepted", "duplicates", "rejected")
-    tables = [
+    return [
         make_table(
             "inputs",
             "Events so far",
@@ -290,7 +238,7 @@ def make_input_tables(data: PageData) -> list[HtmlTable]:
         ),
         make_table(
             "unresolved",
-            "Open messages that no schedule can place yet",
+            "Messages that are not matched to a queue",
             [
                 column("Reason", "word", "reason"),
                 column("Missing from", "word", "kind"),
@@ -299,18 +247,6 @@ def make_input_tables(data: PageData) -> list[HtmlTable]:
             data.rows("unresolved"),
         ),
     ]
-    messages = make_table(
-        "unresolved-messages",
-        "Which messages these are",
-        [
-            column("Message", "id", "id"),
-            column("Reason", "word", "reason"),
-            column("Missing from", "word", "kind"),
-        ],
-        data.rows("unresolved_messages"),
-        note=data.note_left_out("unresolved_messages", "first of them"),
-    )
-    return [*tables, messages] if messages.rows else tables
 
 
 def make_night_table(data: PageData) -> HtmlTable:
@@ -335,8 +271,8 @@ def make_night_table(data: PageData) -> HtmlTable:
         compared("To receive", "open_receive"),
         compared("To send", "open_transmission"),
         compared("To forward", "open_forwarded"),
-        compared("Unplaced, receive", "unresolved_receive"),
-        compared("Unplaced, send", "unresolved_transmission"),
+        compared("No queue known, receive", "unresolved_receive"),
+        compared("No queue known, send", "unresolved_transmission"),
         compared("Events so far", "events"),
         compared("Rejected so far", "rejected"),
         column("Took", "duration", "seconds"),

@@ -4,6 +4,6 @@ shade(document);
 for (const body of document.querySelectorAll("[data-table]:not([data-chosen]) tbody")) control(body.closest("[data-table]"));
 choices("queue");
 choices("instance");
-document.querySelectorAll(".verdict").forEach(fitSentences);
+document.querySelectorAll(".cards li").forEach(fitSentences);
 watchRoom();
 copyOnClick();

@@ -6,7 +6,7 @@ const PAGE = 20;
 
 function count(value) { return value.toLocaleString("en-US"); }
 
-/** Shades and bars: the page's policy forbids style attributes, so the cells carry their share as data. */
+/** Shades: the page's policy forbids style attributes, so the cells carry their share as data. */
 function shade(root) {
   for (const each of root.querySelectorAll("[data-share]")) each.style.setProperty("--share", each.dataset.share);
 }
@@ -19,6 +19,12 @@ function element(tag, properties = {}, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+/** The text of a cell, and its small print, if it has any. */
+function partsOf(cell) {
+  const small = cell.querySelector(".where, .change")?.textContent ?? "";
+  return [cell.textContent.slice(0, cell.textContent.length - small.length), small].filter(Boolean);
 }
 
 /** What a cell is sorted by; null is last. */
@@ -53,7 +59,7 @@ function control(mount) {
     if (!texts.has(row)) {
       const parts = searched.flatMap((index) => {
         const cell = row.cells[index];
-        return [...[...cell.childNodes].map((node) => node.textContent), cell.dataset.value ?? ""];
+        return [...partsOf(cell), cell.dataset.value ?? ""];
       });
       texts.set(row, parts.join("\n").toLowerCase());
     }

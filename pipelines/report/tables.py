@@ -92,6 +92,10 @@ def plain_value(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, str) and len(value) > LONGEST:
         return value[:LONGEST] + "…"
+    if isinstance(value, list):
+        return list(map(plain_value, value))
+    if isinstance(value, dict):
+        return {key: plain_value(each) for key, each in value.items()}
     return value
 
 

@@ -104,22 +104,31 @@ class Findings:
         counted: one row a code and place, the worst and largest first: `code`, `severity`, PLACE (null where
             the place has none), `messages` and `conversations`.
         told: rows as `findings` of `report_why` has them.
+        since: since when the oldest message of each of these waits, if it is known.
     """
 
     verdict: str
     counted: list[Row]
     told: list[Row]
+    since: list[datetime | None]
+
+    @property
+    def more(self) -> int:
+        """How many findings are not told, without those of the order."""
+        return len([row for row in self.counted if row["severity"] != ORDER]) - len(self.told)
 
 
-def first_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Findings:
+def first_findings(
+    warehouse: Warehouse, settings: Settings, as_of: datetime, *, most: int = FIRST
+) -> Findings:
     """The findings of a published as_of, without those of the order; see `find_findings`."""
     with warehouse.materializing() as materialize:
         found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize, is_order_told=False)
-        return find_findings(settings, found, as_of)
+        return find_findings(settings, found, as_of, most=most)
 
 
 def find_findings(
-    settings: Settings, found: Explained, as_of: datetime, *, is_all_told: bool = False
+    settings: Settings, found: Explained, as_of: datetime, *, is_all_told: bool = False, most: int = FIRST
 ) -> Findings:
     """Count all findings, and tell the first ones in words.
 
@@ -127,13 +136,14 @@ def find_findings(
         settings: the catalog, and where rules are written.
         found: `explained_rows` of all open messages.
         as_of: their as_of.
-        is_all_told: whether every finding is told; else FIRST at most, and none of the order.
+        is_all_told: whether every finding is told; else `most`, and none of the order.
+        most: findings to tell, and rows of the details of each.
     """
     teller = teller_of(settings, as_of)
     pairs = [(place_of(row), row) for row in _count_causes(found.rows, *PLACE, teller=teller)]
     pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     urgent = [pair for pair in pairs if pair[1]["severity"] != ORDER]
-    asked, limit = (pairs, MOST_DETAILS) if is_all_told else (urgent[:FIRST], FIRST)
+    asked, limit = (pairs, MOST_DETAILS) if is_all_told else (urgent[:most], most)
     details = _details({row["code"] for _, row in asked}, found, found.rows, limit)
     told = [
         _finding(place, tell({**row, "details": details[row["code"]][place]}, place, limit, teller))
@@ -141,7 +151,7 @@ def find_findings(
     ]
     verdict = verdict_sentence(settings.catalog, found.rows, urgent, as_of)
     counted = [{**{name: row[name] for name in COUNTED}, **place_row(place)} for place, row in pairs]
-    return Findings(verdict, counted, told)
+    return Findings(verdict, counted, told, [row["since"] for _, row in asked])
 
 
 def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:

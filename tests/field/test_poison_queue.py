@@ -95,9 +95,15 @@ def test_the_page_counts_messages_that_wait_for_a_queue_that_is_off(off: Servers
     page = off.case.folder / "page.html"
     off.case.lines("report", "--out", page)
     parts = parts_of(page)
-    [row] = [row for row in parts["queues_off"] if row["instance"] == "FULL"]
-    shown = ("messages", "waiting", "off_since", "seen_off_at")
-    assert [row[name] for name in shown] == [20, 5, None, "2026-11-20T10:00:00Z"]
+    found = [
+        (row["place"], row["messages"], row["details"][0]["since"])
+        for row in parts["findings"]
+        if "FULL" in row["place"] and row["code"] == "queue_off"
+    ]
+    assert found == [
+        ("Queue FULL.MillDB.MillQueue", 20, "2026-11-20T10:00:00Z"),
+        ("To be sent by FULL", 5, "2026-11-20T10:00:00Z"),
+    ]
     assert parts["transmission_top"] == []
     for name in ("transmission_levels", "transmission_places"):
         assert sum(row["messages"] for row in parts[name]) == 15, name

@@ -57,8 +57,8 @@ def test_what_the_server_says_stands_first(servers: Servers, tmp_path: Path) -> 
     assert place["why_still_here"] == SAID[4]
     assert case.lines("waiting")[0] == "Why messages still wait to be sent, as the server says"
     case.lines("report", "--out", tmp_path / "page.html")
-    rows = parts_of(tmp_path / "page.html")["transmission_status"]
-    assert [(row["messages"], row["why_still_here"]) for row in rows] == [(1, text) for text in (*SAID, None)]
+    [finding] = parts_of(tmp_path / "page.html")["findings"]
+    assert finding["details"] == [{"messages": 1, "text": text} for text in SAID]
 
 
 def test_nothing_waits_is_an_answer(servers: Servers) -> None:

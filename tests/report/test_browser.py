@@ -25,6 +25,13 @@ def caption(browser: Browser, place: str) -> str:
     return table(browser, place).find_element(By.TAG_NAME, "caption").text
 
 
+def chart(browser: Browser, name: str) -> list[tuple[str, str]]:
+    """The labels of a picture's bars, with their figures."""
+    texts = browser.find_elements(By.CSS_SELECTOR, f"#chart-{name} svg:first-of-type > text")
+    shown = [each.text for each in texts]
+    return list(zip(shown[::2], shown[1::2], strict=True))
+
+
 def status(browser: Browser, place: str) -> str:
     return table(browser, place).find_element(By.CSS_SELECTOR, '[role="status"]').text
 
@@ -45,17 +52,21 @@ def test_every_section_has_its_tables_and_nothing_complains(seen: Browser) -> No
         for tile in seen.find_elements(By.CSS_SELECTOR, "#tiles div")
     }
     assert tiles["Ready messages"] == ["58", "+8 since 2026-11-19 13:00:00"]
-    assert tiles["Held back"] == ["3", "2 group locked, 1 queue off"]
+    assert tiles["In locked groups or queues that are off"] == ["3", "2 group locked, 1 queue off"]
     assert tiles["Waiting to be sent"][0] == "4"
     assert tiles["The run took"] == ["1 min 40 s", "1 min 40 s the night before"]
-    assert first_column(seen, "levels") == ["9", "3", "1"]
+    assert chart(seen, "waits") == [
+        ("level 9", "1 h 4 min · 1 h 10 min · 1 h 11 min"),
+        ("level 3", "1 h 3 min · 1 h 11 min · 1 h 12 min"),
+        ("level 1", "1 h 1 min · 1 h 1 min · 1 h 1 min"),
+    ]
     assert first_column(seen, "rules") == ["default, no rule matched", "Gold", "Unused"]
     assert "unused" in table(seen, "rules").text
     assert first_column(seen, "activation") == ["OrderQueue", "Queue 00"]
     assert "raise max queue readers" in table(seen, "activation").text
     assert first_column(seen, "leaks") == ["InitiatorService"]
     assert "traffic not known" in table(seen, "leaks").text
-    assert "no input has a RECEIVED event" in table(seen, "caveats").text
+    assert "no input has a RECEIVED event" in table(seen, "notes").text
     assert first_column(seen, "rejected") == ["message_id is null", "unknown event_type"]
     assert first_column(seen, "nights") == ["2026-11-20 13:00:00", "2026-11-19 13:00:00"]
     assert "+11" in table(seen, "nights").text
@@ -162,7 +173,7 @@ def test_it_is_accessible_and_fits_the_screen(seen: Browser) -> None:
 
 def test_a_night_without_anything_says_so(browser: Browser, empty_page: str, tmp_path: Path) -> None:
     opened(browser, empty_page, tmp_path)
-    assert table(browser, "queues").text == "Ready messages by queue and level: none."
+    assert table(browser, "queues").text == "Messages by queue and level: none."
     assert table(browser, "activation").text.endswith("nothing was replayed.")
     assert complaints(browser) == []
 
@@ -228,9 +239,9 @@ def test_ids_of_the_first_sentences_are_short_too(
     locked = received("ClaimIntakeQueue", None, conversation_group_id=ID)
     settings = write(session, tmp_path, {"receive_schedule": [locked], "runs": [run("r", AS_OF)]})
     opened(browser, page_of(session, settings, AS_OF), tmp_path)
-    short = browser.find_elements(By.CSS_SELECTOR, ".verdict .short")
+    short = browser.find_elements(By.CSS_SELECTOR, ".cards .short")
     assert [(each.text, each.get_attribute("title")) for each in short] == [("6C7CC50F", ID)]
-    sentence = browser.find_element(By.CSS_SELECTOR, ".verdict li").text
+    sentence = browser.find_element(By.CSS_SELECTOR, ".cards li").text
     assert "1 message is of locked groups, such as 6C7CC50F" in sentence
     short[0].click()
     said = browser.find_element(By.ID, "copied")
@@ -267,7 +278,7 @@ def broken_words(browser: Browser) -> list[str]:
         while (texts.nextNode()) {
           const node = texts.currentNode;
           if (!node.parentElement.closest("table")) continue;
-          for (const word of node.data.matchAll(/[^\\s\\/.·-]+/g)) {
+          for (const word of node.data.matchAll(/[^\\s\\/._·-]+/g)) {
             const range = document.createRange();
             range.setStart(node, word.index);
             range.setEnd(node, word.index + word[0].length);

@@ -9,6 +9,7 @@ from pipelines.report.formats import (
     format_night,
     format_number,
     format_percent,
+    wrap_name,
 )
 
 
@@ -61,3 +62,7 @@ def test_numbers_changes_and_shares() -> None:
 def test_a_night_is_named_by_its_day_if_it_ends_with_it() -> None:
     assert format_night("2026-11-21T00:00:00Z") == "2026-11-21"
     assert format_night("2026-11-21T13:00:00Z") == "2026-11-21 13:00:00"
+
+
+def test_a_name_wraps_behind_what_joins_its_parts() -> None:
+    assert wrap_name("//acme/Feed_a.b & c") == "//acme/<wbr>Feed_<wbr>a.<wbr>b &amp; c"

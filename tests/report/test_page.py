@@ -67,7 +67,9 @@ def test_a_name_in_a_table_is_text(name: str) -> None:
         render_page(AS_OF, {"rejected": PageTable(columns, [["events", reason, 1, AS_OF]], 1)})
         for reason in (name, "x")
     ]
-    attributes = [[(tag, sorted(names)) for tag, names in Reader(text).elements] for text in pages]
+    attributes = [
+        [(tag, sorted(names)) for tag, names in Reader(text).elements if tag != "wbr"] for text in pages
+    ]
     assert attributes[0] == attributes[1]
     assert "49" not in pages[0][pages[0].index("<tbody") : pages[0].index("</tbody")]
 

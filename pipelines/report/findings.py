@@ -1,0 +1,133 @@
+"""What the page begins with: servers, verdict, and a card for each of the worst findings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from pipelines.config.load import Settings
+from pipelines.console.wording import format_count, format_duration, format_list
+from pipelines.report.cells import HtmlTable, TableColumn, column, make_table
+from pipelines.report.formats import format_code, format_name
+from pipelines.report.tables import PageData, PageTable, Row
+from pipelines.storage.warehouse import Warehouse
+from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED, split_action
+from pipelines.why.report import first_findings
+from pipelines.why.view import format_place
+
+CARDS_SHOWN = 12
+SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "input"}
+"""The section of the page that shows messages, by the kind of their place."""
+MEANINGS = {
+    STOPPED: "these messages do not move until somebody acts.",
+    BLOCKED: "a transaction or a reader holds these messages up.",
+    MISCONFIGURED: "rules or settings give these messages another level than they could have.",
+}
+"""What a severity says, by its name."""
+TYPES = {
+    "messages": "count",
+    "times": "count",
+    "since": "time",
+    "seen_at": "time",
+    "last_receive": "time",
+    "text": "text",
+}
+"""How details are written, by column; the others are names, ids or levels."""
+CARD_COLUMNS = ("code", "severity", "sentence", "messages", "conversations", "command", "details")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A finding.
+
+    Attributes:
+        place: where it holds.
+        sentence: what holds.
+        conversations: how many these are.
+        since: since when their oldest message waits; None if not known.
+        waited: how long that is.
+        words: what to do.
+        statement: a statement to paste; empty if there is none.
+        command: the command that shows more.
+        section: the section of the page that shows its messages.
+        details: the kinds that it counts, if there are several.
+    """
+
+    place: str
+    sentence: str
+    conversations: str
+    since: str | None
+    waited: str
+    words: str
+    statement: str
+    command: str
+    section: str
+    details: HtmlTable | None
+
+
+def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, PageTable]:
+    """Read the servers, the verdict and the first findings."""
+    first = first_findings(warehouse, settings, as_of, most=CARDS_SHOWN)
+    rows = [
+        [
+            format_place(row),
+            *(row[name] for name in CARD_COLUMNS),
+            since,
+            *split_action(row["action"]),
+            SECTIONS[row["kind"]],
+        ]
+        for row, since in zip(first.told, first.since, strict=True)
+    ]
+    columns = ("place", *CARD_COLUMNS, "since", "words", "statement", "section")
+    servers = sorted({row[0] for row in settings.catalog.queue_rows()})
+    return {
+        "servers": PageTable(["server"], [[name] for name in servers], len(servers)),
+        "verdict": PageTable(["sentence"], [[first.verdict]], 1),
+        "findings": PageTable(columns, rows, len(rows) + first.more),
+    }
+
+
+def format_servers(data: PageData) -> str:
+    """Write the names of the first servers; empty if none is known."""
+    names = [format_name(row["server"]) for row in data.rows("servers")]
+    return format_list(names) if names else ""
+
+
+def make_cards(data: PageData) -> list[tuple[str, str, list[Card]]]:
+    """Make the cards by severity, the worst first: its name, what it means, its cards."""
+    groups = groupby(data.rows("findings"), key=lambda row: row["severity"])
+    return [
+        (severity, MEANINGS[severity], [_make_card(data, row) for row in rows]) for severity, rows in groups
+    ]
+
+
+def _make_card(data: PageData, row: Row) -> Card:
+    return Card(
+        row["place"],
+        f"{row['sentence'][:1].upper()}{row['sentence'][1:]}.",
+        format_count(row["conversations"], "conversation"),
+        row["since"],
+        format_duration(data.seconds_since(row["since"])) if row["since"] else "",
+        row["words"],
+        row["statement"],
+        row["command"],
+        row["section"],
+        _make_details(f"details-{row['index']}", row["details"]) if len(row["details"]) > 1 else None,
+    )
+
+
+def _make_details(name: str, rows: Sequence[Mapping[str, Any]]) -> HtmlTable:
+    columns: list[TableColumn] = [
+        column(format_code(key).capitalize(), _type_of(key, rows), key)
+        for key in sorted(rows[0], key=lambda key: key != "messages")
+    ]
+    return make_table(name, "Kinds", columns, [dict(row) for row in rows])
+
+
+def _type_of(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    if key in TYPES:
+        return TYPES[key]
+    if any(isinstance(row[key], int) for row in rows):
+        return "level"
+    return "id" if key.endswith("_id") else "name"
