@@ -1,7 +1,7 @@
 """The three input contracts, and the tables of accepted events that derive from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schemas.table import Column, Table, optional, required
 
@@ -24,17 +24,36 @@ class EventContract:
         columns: the declared columns; others are ignored. A column that is not nullable may never be null.
         event_types: the known values of event_type.
         required_for: columns that may not be null for some event types, by event type.
+        called: what the columns of a mapped source are called in its files, by their names here.
+        lengths: the columns of which only the length in bytes is taken.
     """
 
     source: str
     columns: tuple[Column, ...]
     event_types: tuple[str, ...]
     required_for: Mapping[str, tuple[str, ...]]
+    called: Mapping[str, str] = field(default_factory=dict)
+    lengths: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
         """The declared columns' names, in order."""
         return [column.name for column in self.columns]
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether this is what a mapping takes of a source: texts, by other names than the files have."""
+        return bool(self.called)
+
+    @property
+    def in_files(self) -> dict[str, str]:
+        """What files call the columns, by their names here."""
+        return {name: self.called.get(name, name) for name in self.names}
+
+
+def table_of(source: str) -> str:
+    """The table of a source: the source's own name stands behind a slash."""
+    return source.partition("/")[0]
 
 
 WHERE_IT_HAPPENED = (

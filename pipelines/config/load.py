@@ -15,6 +15,7 @@ from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.expectations import Expectation, read_expectations, unknown_queues
 from pipelines.config.instants import format_instant
+from pipelines.config.mapped_sources import require_mappings, source_places
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
@@ -115,7 +116,7 @@ class Settings:
         ]
         content = {
             "warehouse": str(self.warehouse),
-            "inputs": self.inputs.model_dump(),
+            "inputs": self.inputs.describe(),
             "catalog": self.catalog_path and os.path.abspath(self.catalog_path),
             "rules": rules,
             "receive": self.receive.model_dump(),
@@ -182,6 +183,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     views = [each for each in declared.snapshots if isinstance(each, model.Snapshot)]
     _require_different(file, declared.snapshots)
     _require_apart(file, declared)
+    require_mappings(file, declared.inputs)
     captures = _read_captures(declared, reading)
     captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
     places = places_of(file, declared)
@@ -296,10 +298,10 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot | mode
         raise ConfigError(*problems)
 
 
-def _paths(declared: model.SettingsFile) -> dict[Loc, str]:
+def _paths(file: YamlFile, declared: model.SettingsFile) -> dict[Loc, str]:
     """The paths of inputs and snapshots, by their places in the file."""
     inputs: dict[Loc, str] = {
-        ("inputs", name, "path"): source.path for name, source in declared.inputs.by_name().items()
+        (*place, "path"): source.path for place, source in source_places(file, declared.inputs)
     }
     snapshots: dict[Loc, str] = {
         ("snapshots", number, "path"): each.path for number, each in enumerate(declared.snapshots)
@@ -310,7 +312,7 @@ def _paths(declared: model.SettingsFile) -> dict[Loc, str]:
 def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
     """Refuse a warehouse whose files would be read as input."""
     problems = []
-    paths = _paths(declared)
+    paths = _paths(file, declared)
     for place, path in paths.items():
         if isinstance(declared.warehouse, str) and (how := overlap(declared.warehouse, path)):
             message = f"{declared.warehouse} {how} {path}, which is {field_path(place)}; name another folder"

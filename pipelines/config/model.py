@@ -1,5 +1,6 @@
 """The settings file: what may stand in it and what counts where nothing does."""
 
+import json
 import os
 import re
 from datetime import timedelta
@@ -8,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
 from pipelines.config.expectations import Duration, ExpectEntry
+from pipelines.config.mapping import MappedSource
 from pipelines.config.paths import local_path, table_path
 from pipelines.config.queue_filter import name_parts
 from pipelines.config.shape import Instant, Shape, problem
@@ -69,35 +71,101 @@ Format: TypeAlias = Literal["delta", "parquet", "json", "csv"]
 """How an input's files are written."""
 
 
-class EventSource(Shape):
-    """Where the events of one input stand, and how they are written."""
+_NAME = re.compile(r"[^/\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def _source_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise problem(f"{name!r} is no name of a source; write one without / and line ends")
+    return name
+
+
+class EventSource(MappedSource):
+    """Where the events of one input stand, how they are written, and how its columns map to the contract's.
+
+    Without a mapping the columns go by their own names.
+    """
 
     path: TablePath
     format: Format
+    name: Annotated[str, AfterValidator(_source_name)] | None = None
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether rows are anything else than those of the contract."""
+        return any((self.columns is not None, self.where, self.zone, self.offset))
+
+    def describe(self) -> dict[str, object]:
+        """Return what the settings say of the source."""
+        # A type behind a validator is checked twice, and the second check is wrong.
+        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True, warnings=False)
+
+    def describe_mapping(self) -> str | None:
+        """Return the mapping as JSON with sorted keys; null without one."""
+        if not self.is_mapped:
+            return None
+        told = {key: value for key, value in self.describe().items() if key not in ("path", "format", "name")}
+        return json.dumps(told, ensure_ascii=False, sort_keys=True)
+
+
+def _sources(value: object, info: ValidationInfo) -> tuple[EventSource, ...]:
+    # Not a union: what is wrong with one source is nothing that a list has to do with.
+    if not isinstance(value, list):
+        return (TypeAdapter(EventSource).validate_python(value, context=info.context),)
+    if not value:
+        raise problem("is an empty list; write a source")
+    several = TypeAdapter(tuple[EventSource, ...]).validate_python(value, context=info.context)
+    return tuple(
+        each if each.name else each.model_copy(update={"name": str(number)})
+        for number, each in enumerate(several, start=1)
+    )
+
+
+Sources = Annotated[
+    EventSource | tuple[EventSource, ...],
+    PlainValidator(_sources, json_schema_input_type=EventSource | list[EventSource]),
+]
+"""One source, or several with names: by default their numbers, from 1."""
 
 
 class FewInputs(Shape):
     """The three event inputs; without queue events nothing is locked and every receive is committed."""
 
-    endpoint_events: EventSource | None = None
-    message_events: EventSource | None = None
-    queue_events: EventSource | None = None
+    endpoint_events: Sources | None = None
+    message_events: Sources | None = None
+    queue_events: Sources | None = None
 
-    def by_name(self) -> dict[str, EventSource]:
-        """Return the inputs that are given, by name."""
+    def by_table(self) -> dict[str, tuple[EventSource, ...]]:
+        """Return the sources that are given, by table."""
         named = {
             "endpoint_events": self.endpoint_events,
             "message_events": self.message_events,
             "queue_events": self.queue_events,
         }
-        return {name: source for name, source in named.items() if source is not None}
+        return {name: sources for name, sources in named.items() if isinstance(sources, tuple)}
+
+    def by_name(self) -> dict[str, EventSource]:
+        """Return the sources that are given, by the table's name, and behind a slash their own if any."""
+        return {
+            f"{table}/{each.name}" if each.name else table: each
+            for table, sources in self.by_table().items()
+            for each in sources
+        }
+
+    def describe(self) -> dict[str, object]:
+        """Return what the settings say of the inputs."""
+        told = dict[str, object].fromkeys(("endpoint_events", "message_events", "queue_events"))
+        for table, sources in self.by_table().items():
+            said = [each.describe() for each in sources]
+            told[table] = said if sources[0].name else said[0]
+        return told
 
 
 class Inputs(FewInputs):
     """The event inputs where no snapshot stands in for them."""
 
-    endpoint_events: EventSource
-    message_events: EventSource
+    endpoint_events: Sources
+    message_events: Sources
 
 
 class Snapshot(Shape):

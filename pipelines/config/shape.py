@@ -158,17 +158,25 @@ def _plain(number: float) -> str:
 
 def _keys_at(shape: Any, loc: Loc) -> list[str]:
     """Return the keys a mapping at loc may have."""
-    shape = _bare(shape)
+    is_item = bool(loc) and isinstance(loc[0], int)
+    shape = _bare(shape, is_list=is_item)
     if not loc:
         return [field.alias or name for name, field in shape.model_fields.items()]
-    inner = get_args(shape)[0] if isinstance(loc[0], int) else shape.model_fields[loc[0]].annotation
+    if is_item or get_origin(shape) is dict:
+        inner = get_args(shape)[0 if is_item else 1]
+    else:
+        inner = next(
+            field.annotation for name, field in shape.model_fields.items() if loc[0] in (name, field.alias)
+        )
     return _keys_at(inner, loc[1:])
 
 
-def _bare(shape: Any) -> Any:
-    """Take Annotated away, and of a union what may be a mapping or a list."""
+def _bare(shape: Any, *, is_list: bool) -> Any:
+    """Take Annotated away, and of a union what may be a list, or a mapping."""
     if get_origin(shape) is Annotated:
-        return _bare(get_args(shape)[0])
+        return _bare(get_args(shape)[0], is_list=is_list)
     if isinstance(shape, UnionType):
-        return _bare(next(part for part in get_args(shape) if part not in (NoneType, str)))
+        parts = [part for part in get_args(shape) if part not in (NoneType, str)]
+        fitting = [part for part in parts if (get_origin(part) is tuple) == is_list]
+        return _bare((fitting or parts)[0], is_list=is_list)
     return shape

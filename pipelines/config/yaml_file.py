@@ -28,6 +28,8 @@ _SHOWN = 40
 _EXPLAINED = 200_000
 """Characters of a file that Python's parser reads once more to explain an error: some seconds."""
 _TAB_INDENT = re.compile(r" *\t")
+_OF_VALUES = ("values", "databases", "queues")
+"""Mappings whose keys are values of a file: numbers, true, false and null among them, kept as text."""
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +51,8 @@ class UnquotedTimestamp:
 class YamlFile:
     """The content of one YAML file.
 
-    `data` holds dicts with string keys, lists, strings, booleans, ints, floats, None and UnquotedTimestamps.
+    `data` holds dicts with string keys (a null key is empty), lists, strings, booleans, ints, floats, None
+    and UnquotedTimestamps.
     """
 
     path: str
@@ -194,7 +197,7 @@ class _Reader:
         first: dict[str, int] = {}
         for key, child in node.value:
             try:
-                name = _key(key)
+                name = _key(key, are_values=bool(loc) and loc[-1] in _OF_VALUES)
             except ValueError as error:
                 self._problem(key, str(error))
                 continue
@@ -213,15 +216,30 @@ class _Reader:
         self.problems.append(f"{self.path}:{place.line}:{place.column}: {message}")
 
 
-def _key(node: yaml.Node) -> str:
+def _key(node: yaml.Node, *, are_values: bool) -> str:
     if not isinstance(node, yaml.ScalarNode):
         raise ValueError("a list or a mapping can't be a key; write a word")
     if node.tag == _TAG + "merge":
         raise ValueError("merge keys are not supported; write the keys out")
     name = _scalar(node)
+    if are_values and (name is None or isinstance(name, int | float)):
+        return value_text(name)
     if not isinstance(name, str):
         raise ValueError(f"the key {node.value} is not text to YAML; write it in quotes: {node.value!r}")
     return name
+
+
+def value_text(value: str | float | None) -> str:
+    """A value of a file as text that compares: without blanks around it, true and false in small letters.
+
+    A number is as short as it can be. Null is empty.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip(" ")
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def _scalar(node: yaml.ScalarNode) -> object:

@@ -24,7 +24,8 @@ def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
 
     Returns:
         One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`,
-        `is_mistyped`, which ends the run with an error, `is_in_other_spelling` and `has_more_than_case`.
+        `is_mistyped`, which ends the run with an error, `is_in_other_spelling` and `has_more_than_case`; of a
+        mapped source `time_note`.
     """
     return rows.select(
         _identity().alias("identity"),
@@ -33,6 +34,7 @@ def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
         F.col("mistyped").isNotNull().alias("is_mistyped"),
         is_in_other_spelling(contract).alias("is_in_other_spelling"),
         has_more_than_case(contract).alias("has_more_than_case"),
+        *[name for name in ("time_note",) if name in rows.columns],
     )
 
 

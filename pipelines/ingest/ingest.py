@@ -7,8 +7,8 @@ batch and replaces them. The rows of `batches` are written last and mark the bat
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
+from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame, union_all
 from pipelines.engine.materialize import Materialize
@@ -40,10 +41,12 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
 from pipelines.storage.inputs.listing import InputFile, find_new_files, require_unchanged
+from pipelines.storage.inputs.mapped_rows import mapping_of
 from pipelines.storage.inputs.read import read_input
 from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
+from schemas.events import table_of
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 
 FILE = ("source", "path", "length", "modified_at", "version")
@@ -63,7 +66,9 @@ class NewInput:
         snapshots: snapshots and captures that no batch has read.
         completed: the completed batches.
         bindings: `fingerprint` of the settings.
-        broken_off: whether an earlier attempt at this batch left rows.
+        is_interrupted: whether an earlier attempt at this batch left rows.
+        mappings: how the columns of each source map, as JSON; null for the contract's own.
+        changed: by source, how many files a batch read by another mapping.
     """
 
     files: Sequence[InputFile]
@@ -71,6 +76,8 @@ class NewInput:
     completed: CompletedBatches
     bindings: str
     is_interrupted: bool
+    mappings: Mapping[str, str | None] = field(default_factory=dict)
+    changed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -81,6 +88,14 @@ class NewInput:
     def are_bindings_new(self) -> bool:
         """Whether the settings bind services, or name databases, otherwise than when the last batch came."""
         return self.completed.bindings not in (None, self.bindings)
+
+    def describe_changes(self) -> list[str]:
+        """Say of which sources the mapping changed."""
+        return [
+            f"{source}: its mapping has changed, and {format_count(count, 'file')} that another one read "
+            "stay as they were taken"
+            for source, count in sorted(self.changed.items())
+        ]
 
     @property
     def is_small(self) -> bool:
@@ -102,6 +117,7 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
         lambda: collect_rows(warehouse.read(FILES)),
     )
     files = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= completed.batch]
+    mappings = {name: source.describe_mapping() for name, source in settings.inputs.by_name().items()}
     return NewInput(
         files=find_new_files(settings.inputs.by_name(), files),
         snapshots=find_new_snapshots(
@@ -110,6 +126,14 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
         completed=completed,
         bindings=fingerprint(settings),
         is_interrupted=any(row["batch"] > completed.batch for row in taken),
+        mappings=mappings,
+        changed=Counter(
+            row["source"]
+            for row in taken
+            if row["batch"] <= completed.batch
+            and row["source"] in mappings
+            and row["mapping"] != mappings[row["source"]]
+        ),
     )
 
 
@@ -157,7 +181,7 @@ def ingest(
     """
     if new.is_empty:
         write_moved(warehouse, new.completed.batch, new.snapshots.moved)
-        return IngestResult(new.completed, "nothing new")
+        return IngestResult(new.completed, "; ".join(["nothing new", *new.describe_changes()]))
     completed, number, state = new.completed, new.completed.batch + 1, None
     # `pipelines.storage.integrity` expects it beside any other table.
     warehouse.create_missing(RUNS)
@@ -169,7 +193,9 @@ def ingest(
         )
         snapshot_batch = None
         if views is not None:
-            events = {each.source: without_left_out(each.events, settings.places) for each in inputs}
+            events = {
+                table: without_left_out(rows, settings.places) for table, rows in _by_table(inputs).items()
+            }
             snapshot_batch = take_snapshots(warehouse, views, events, materialize)
             write_monitors(warehouse, number, snapshot_batch.monitors)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
@@ -193,15 +219,20 @@ def ingest(
     if snapshot_batch is not None:
         counts.append(_count_snapshots(snapshot_batch, new.snapshots))
     # A batch without input was made for its bindings, which a row has to say.
-    counts = counts or [(SNAPSHOTS, 0, 0, 0, 0, None)]
-    rows = [(number, *count, newest, new.bindings, newest_data) for *count, newest_data in counts]
+    counts = counts or [(SNAPSHOTS, 0, 0, 0, 0, None, {})]
+    rows = [
+        (number, *count, newest, new.bindings, newest_data, more or None)
+        for *count, newest_data, more in counts
+    ]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     warehouse.mark_ids()
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
     totals = Counter[str]()
     for count in counts:
-        totals.update(dict(zip(EVENT_COUNTS, count[1:5], strict=True)))
-    details = ", ".join(f"{totals[name]:,} {name}" for name in EVENT_COUNTS)
+        totals.update({**dict(zip(EVENT_COUNTS, count[1:5], strict=True)), **count[-1]})
+    told = [*EVENT_COUNTS, *sorted(totals.keys() - {*EVENT_COUNTS})]
+    details = ", ".join(f"{totals[name]:,} {name}" for name in told)
+    details = "; ".join([details, *new.describe_changes()])
     return IngestResult(CompletedBatches([*completed.batches, *batches]), details, state)
 
 
@@ -214,15 +245,25 @@ def _read_inputs(
 ) -> list[InputBatch]:
     """Read every input that has new files; errors of all inputs are raised together."""
 
-    def read(source: str, files: Sequence[InputFile]) -> InputBatch | InputError:
-        try:
-            with name_files_on_error(partial(_name_faulty_files, warehouse, settings, files)):
-                return read_new_input(warehouse, settings, source, files, number, materialize)
-        except InputError as error:
-            return error
+    def read(several: Mapping[str, Sequence[InputFile]]) -> list[InputBatch | InputError]:
+        """Read the sources of one table one after the other, as they may have the same events."""
+        results: list[InputBatch | InputError] = []
+        for source, files in several.items():
+            before = [each.events for each in results if isinstance(each, InputBatch)]
+            try:
+                with name_files_on_error(partial(_name_faulty_files, warehouse, settings, files)):
+                    results.append(
+                        read_new_input(warehouse, settings, source, files, number, materialize, before)
+                    )
+            except InputError as error:
+                results.append(error)
+        return results
 
-    tasks = [partial(read, source, files) for source, files in _by_source(files).items()]
-    results = run_concurrently(warehouse.spark, *tasks)
+    of_tables: dict[str, dict[str, list[InputFile]]] = {}
+    for source, of_source in _by_source(files).items():
+        of_tables.setdefault(table_of(source), {})[source] = of_source
+    found = run_concurrently(warehouse.spark, *[partial(read, several) for several in of_tables.values()])
+    results = [result for several in found for result in several]
     raise_together(str(result) for result in results if isinstance(result, InputError))
     return [result for result in results if isinstance(result, InputBatch)]
 
@@ -237,9 +278,16 @@ def _name_faulty_files(
     """
 
     def problems(source: str, files: Sequence[InputFile]) -> str:
-        contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
-        limit = settings.quality.max_line_bytes
-        opened = partial(read_input, warehouse.spark, contract, format, max_line_bytes=limit)
+        given = settings.inputs.by_name()[source]
+        contract, format = CONTRACTS[table_of(source)], given.format
+        opened = partial(
+            read_input,
+            warehouse.spark,
+            contract,
+            format,
+            max_line_bytes=settings.quality.max_line_bytes,
+            mapping=mapping_of(source, given),
+        )
         faulty = find_faulty_files(files, opened, error, are_parquet=format == "parquet")
         return contract_problems(contract, faulty)
 
@@ -248,8 +296,18 @@ def _name_faulty_files(
 
 def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:
     """The files of the inputs that have any, in the order of the inputs."""
-    by_source = {source: [file for file in files if file.source == source] for source in ACCEPTED}
-    return {source: files for source, files in by_source.items() if files}
+    by_source: dict[str, list[InputFile]] = {}
+    for file in files:
+        by_source.setdefault(file.source, []).append(file)
+    return by_source
+
+
+def _by_table(inputs: Sequence[InputBatch]) -> dict[str, DataFrame]:
+    """The accepted events of all sources by their table."""
+    events: dict[str, list[DataFrame]] = {}
+    for each in inputs:
+        events.setdefault(table_of(each.source), []).append(each.events)
+    return {table: union_all(frames) for table, frames in events.items()}
 
 
 def _all_batches(
@@ -281,10 +339,12 @@ def _plan_batch(
     for each in _all_batches(inputs, snapshot_batch):
         by_day.update(each.by_day)
     full = full_days(by_day)
-    queue_events = sum(sum(each.by_day.values()) for each in inputs if each.source == "queue_events")
+    queue_events = sum(
+        sum(each.by_day.values()) for each in inputs if table_of(each.source) == "queue_events"
+    )
     return Batch(
         number=completed.batch + 1,
-        events={each.source: each.events for each in inputs},
+        events=_by_table(inputs),
         view_events={} if snapshot_batch is None else snapshot_batch.events,
         places=settings.places,
         views=views,
@@ -303,9 +363,8 @@ def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput, started
 
     They count as read once `batches` has rows of the batch.
     """
-    rows = [
-        (number, file.source, file.path, file.length, file.modified_at, file.version) for file in new.files
-    ]
+    rows = [(*[getattr(file, name) for name in FILE], new.mappings.get(file.source)) for file in new.files]
+    rows = [(number, *row) for row in rows]
     warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
     write_taken(warehouse, number, new.snapshots, started_at)
 
@@ -326,36 +385,47 @@ def _write_rejected(
     )
 
 
-Counts = tuple[str, int, int, int, int, datetime | None]
-"""Source, events, accepted, duplicates, rejected, newest_data: the columns of `batches`."""
+Counts = tuple[str, int, int, int, int, datetime | None, Mapping[str, int]]
+"""Source, events, accepted, duplicates, rejected, newest_data, counts: the columns of `batches`."""
 
 
 def _count_events(
     warehouse: Warehouse, settings: Settings, inputs: Sequence[InputBatch], number: int
 ) -> list[Counts]:
     """The counts of each input; accepted events are counted in the tables."""
-    by_source = {each.source: each for each in inputs}
 
-    def counted(source: str) -> Counts:
-        each = by_source.get(source)
-        if each is None:
-            return source, 0, 0, 0, 0, None
-        rows = warehouse.read_with_left_out(ACCEPTED[source]).where(
-            f"fold = {number} and batch = {number} and seen_at is null"
-        )
+    def count(rows: DataFrame) -> tuple[int, datetime | None]:
         accepted = rows.agg(F.count(F.lit(1)).alias("events"), F.max("event_time").alias("newest"))
         [found] = collect_rows(accepted)
-        return source, each.rows, found["events"], each.duplicates, each.rejected, found["newest"]
+        return found["events"], found["newest"]
 
-    return list(
-        run_concurrently(warehouse.spark, *[partial(counted, name) for name in settings.inputs.by_name()])
+    def of_table(table: str) -> list[Counts]:
+        new = [each for each in inputs if table_of(each.source) == table]
+        if not new:
+            return []
+        rows = warehouse.read_with_left_out(ACCEPTED[table]).where(
+            f"fold = {number} and batch = {number} and seen_at is null"
+        )
+        written, newest = count(rows)
+        # The table does not say from which source an event is: the last source has what the others leave.
+        each_alone = [count(each.events) for each in new] if len(new) > 1 else [(written, newest)]
+        each_alone[-1] = (written - sum(events for events, _ in each_alone[:-1]), each_alone[-1][1])
+        return [
+            (each.source, each.rows, events, each.duplicates, each.rejected, last, each.counts)
+            for each, (events, last) in zip(new, each_alone, strict=True)
+        ]
+
+    found = run_concurrently(
+        warehouse.spark, *[partial(of_table, table) for table in settings.inputs.by_table()]
     )
+    counted = {each[0]: each for several in found for each in several}
+    return [counted.get(name, (name, 0, 0, 0, 0, None, {})) for name in settings.inputs.by_name()]
 
 
 def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:
     """The counts of all views; a snapshot without rows is data, a capture of no database is none."""
     newest = max((each.taken_at for each in new.snapshots), default=None)
-    return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest
+    return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest, {}
 
 
 def fingerprint(settings: Settings) -> str:

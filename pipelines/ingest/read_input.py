@@ -1,7 +1,7 @@
 """Read the new files of one input: accepted events, duplicates and rejected rows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from pyspark.sql import DataFrame, functions as F
@@ -10,6 +10,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.model import Format
 from pipelines.engine.files import is_slow_to_open_files
+from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import full_days
 from pipelines.ingest.duplicates import (
@@ -24,16 +25,19 @@ from pipelines.ingest.duplicates import (
     select_with_hashes,
 )
 from pipelines.ingest.ids import with_canonical_ids, with_written_ids
+from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
 from pipelines.storage.inputs.listing import InputFile, has_many_small_files
+from pipelines.storage.inputs.mapped_rows import NOTES, mapping_of, with_numbered_ids
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.text_copies import TOO_LONG
 from pipelines.storage.placed import placed
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
+from schemas.events import table_of
 
 TEXT = ("json", "csv")
 
@@ -51,6 +55,7 @@ class InputBatch:
         reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
         by_day: accepted and repeated events by UTC day.
         newest: the newest moment of each of these days.
+        counts: what is counted of mapped rows beside that, by name.
     """
 
     source: str
@@ -61,6 +66,7 @@ class InputBatch:
     reports: DataFrame | None
     by_day: dict[date, int]
     newest: dict[date, datetime]
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_new_input(
@@ -70,21 +76,39 @@ def read_new_input(
     files: Sequence[InputFile],
     batch: int,
     materialize: Materialize,
+    before: Sequence[DataFrame] = (),
 ) -> InputBatch:
-    """Read the new files of an input.
+    """Read the new files of a source.
+
+    Args:
+        warehouse: the tables.
+        settings: sources and quality.
+        source: the source's name.
+        files: its new files.
+        batch: the number of the batch.
+        materialize: computes a frame once.
+        before: the accepted events of other sources of the table in this batch.
 
     Raises:
         InputError: a file breaks its contract; every difference is listed.
     """
-    contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
+    table = table_of(source)
+    given = settings.inputs.by_name()[source]
+    contract, format, mapping = CONTRACTS[table], given.format, mapping_of(source, given)
     max_line_bytes = settings.quality.max_line_bytes
-    read = read_input(warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes)
+    read = read_input(
+        warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes, mapping=mapping
+    )
+    if mapping is not None:
+        read = with_message_ids(read, mapping)
     rows = placed(with_reasons(read, contract, first_day=warehouse.first_day), warehouse.places)
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
-    if format in TEXT or is_slow_to_read:
-        # Text is parsed once. Other files are read again faster than their rows are materialized, unless
-        # they are many and small.
+    if format in TEXT or is_slow_to_read or mapping is not None:
+        # Text is parsed once, and rows are mapped once. Other files are read again faster than their rows
+        # are materialized, unless they are many and small.
         rows = materialize(rows)
+        if mapping is not None and not mapping.has_ids:
+            rows = with_numbered_ids(rows, materialize)
         few_bytes = narrow_rows(rows, contract)
     else:
         few_bytes = materialize(narrow_rows(rows, contract))
@@ -96,6 +120,11 @@ def read_new_input(
         F.bool_or("is_mistyped").alias("mistyped"),
         F.bool_or("is_in_other_spelling").alias("other_spelling"),
         F.bool_or("has_more_than_case").alias("more_than_case"),
+        *[
+            F.count_if(F.col("time_note") == note).alias(note)
+            for note in NOTES
+            if "time_note" in few_bytes.columns
+        ],
     )
     counted = totals.collect()
     if format == "json" and any(row.mistyped for row in counted):
@@ -108,14 +137,19 @@ def read_new_input(
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
     total = sum(row.rows for row in counted)
-    recorded = warehouse.read_with_left_out(ACCEPTED[source]).where(F.col("batch") < batch)
+    counts = {note: sum(row[note] for row in counted) for note in NOTES if mapping is not None}
+    counts = {name: count for name, count in counts.items() if count}
+    recorded = warehouse.read_with_left_out(ACCEPTED[table]).where(F.col("batch") < batch)
+    if before:
+        recorded = union_all([frame.select(*contract.names) for frame in (recorded, *before)])
     full = full_days(by_day)
     hashes = materialize(
         find_repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full)
     )
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
-        return InputBatch(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
+        events = rows.select(*contract.names)
+        return InputBatch(source, total, 0, 0, events, None, by_day, newest, counts)
     near_rows = materialize(select_near_suspects(rows, few_bytes, hashes))
     few = select_suspects(near_rows, hashes)
     repeats = find_repeated(few.where("reasons is null"), select_with_hashes(recorded, hashes), contract)
@@ -140,6 +174,7 @@ def read_new_input(
         reports=_reports(verdicts, source, format) if rejected else None,
         by_day=by_day,
         newest=newest,
+        counts=counts,
     )
 
 
@@ -147,8 +182,9 @@ def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
     """The rejected rows, one per row and reason."""
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
     reasons = F.when(F.startswith("raw", F.lit(TOO_LONG)), F.lit(LINE_TOO_LONG)).otherwise(reasons)
-    invalid = with_written_ids(verdicts, CONTRACTS[source]).where("verdict in ('invalid', 'conflict')")
-    rows = with_payload(invalid, CONTRACTS[source], format)
+    contract = CONTRACTS[table_of(source)]
+    invalid = with_written_ids(verdicts, contract).where("verdict in ('invalid', 'conflict')")
+    rows = with_payload(invalid, contract, format)
     return rows.select(
         F.lit(source).alias("source"), "event_id", F.explode(F.split(reasons, ",")).alias("reason"), "payload"
     )

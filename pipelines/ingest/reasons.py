@@ -15,6 +15,7 @@ UNKNOWN_EVENT_TYPE = "unknown_event_type"
 CONTRADICTS_TYPE = "is_initiator_contradicts_event_type"
 OUT_OF_RANGE = "event_time_out_of_range"
 DAY_PRUNED = "day_pruned"
+NO_TIME = "time_does_not_exist"
 CONFLICTING_DUPLICATE = "conflicting_duplicate"
 
 REASONS = {
@@ -27,6 +28,7 @@ REASONS = {
     CONTRADICTS_TYPE: "BEGIN_DIALOG of a target endpoint, or DIALOG_CREATED of an initiator endpoint",
     OUT_OF_RANGE: "event_time lies before the year 1900 or after 9998",
     DAY_PRUNED: "event_time lies before the first day that maintain --keep-event-days has left",
+    NO_TIME: "a local time that clocks of the source's zone never show, as they are put forward",
     CONFLICTING_DUPLICATE: "another event of the same UTC day has the same event_id and other content",
 }
 """Every reason of `rejected_events`, with one line each."""
@@ -45,6 +47,9 @@ def with_reasons(rows: DataFrame, contract: EventContract, *, first_day: date | 
         where the row is an event. `broken` and `unreadable` are dropped.
     """
     verdicts = _verdicts(contract, first_day)
+    if "time_note" in rows.columns:
+        verdicts[NO_TIME] = F.col("time_note") == NO_TIME
+        verdicts["missing_event_time"] &= ~verdicts[NO_TIME].eqNullSafe(True)
     unreadable = F.concat(F.lit("unreadable_"), F.replace("unreadable", F.lit(","), F.lit(",unreadable_")))
     # Nearly all rows are events; for them, no texts are concatenated.
     is_rejected = reduce(or_, verdicts.values(), F.col("unreadable").isNotNull())

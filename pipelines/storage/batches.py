@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
+from schemas.events import table_of
 from schemas.outputs import BATCHES
 
 SNAPSHOTS = "snapshots"
@@ -38,7 +39,7 @@ class CompletedBatches:
     @property
     def has_queue_events(self) -> bool:
         """Whether any queue event was ever accepted; without any, every RECEIVED counts as committed."""
-        return any(row["source"] == "queue_events" and row["accepted"] for row in self.batches)
+        return any(table_of(row["source"]) == "queue_events" and row["accepted"] for row in self.batches)
 
     @property
     def newest(self) -> datetime | None:

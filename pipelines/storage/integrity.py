@@ -14,6 +14,7 @@ from pipelines.config.errors import WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.storage.versions import REBUILD, small_table_rows, versions_of
 from schemas import ACCEPTED
+from schemas.events import table_of
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, FILES, PRIORITY_RULES, RUNS, SNAPSHOTS
 
@@ -75,12 +76,13 @@ def _lost_since_folds(root: str, found: Mapping[str, int], spark: SparkSession |
     rows = small_table_rows(f"{root}/{BATCHES.name}", ["source", "events", "accepted"], spark)
     written = set()
     for row in rows:
-        is_input = row["source"] in ACCEPTED
+        table = table_of(row["source"])
+        is_input = table in ACCEPTED
         if row["events"]:
             written.add(FILES.name if is_input else SNAPSHOTS.name)
         if row["accepted"] and is_input:
-            written.add(row["source"])
-            written |= {ENDPOINTS.name} if row["source"] == "endpoint_events" else set()
+            written.add(table)
+            written |= {ENDPOINTS.name} if table == "endpoint_events" else set()
     for name in sorted(written - found.keys()):
         yield (
             f"warehouse: {root}/{name} is gone, but {BATCHES.name} says that rows were written: they are "

@@ -114,18 +114,20 @@ def _in_conversations(asking: DataFrame, names: list[str]) -> DataFrame:
 def place_in_conversation() -> Column:
     """The place of a message in its conversation and direction, as the end of its id."""
     type = F.col("message_type")
-    is_numbered = F.col("message_sequence_number").isNotNull() & ~type.endswith("/ServiceBroker/DialogTimer")
+    is_timer = type.endswith("/ServiceBroker/DialogTimer").eqNullSafe(True)
+    is_numbered = F.col("message_sequence_number").isNotNull() & ~is_timer
     order = F.coalesce(F.col("queuing_order").cast("string"), F.lit(""))
     return F.when(is_numbered, F.col("message_sequence_number").cast("string")).otherwise(
         F.concat(type, F.lit("/"), order)
     )
 
 
-def own_id() -> Column:
-    """The id of a message that only a snapshot knows."""
+def own_id(conversation: Column | None = None) -> Column:
+    """The id of a message that no event has; `conversation` is its conversation in the spelling of tables."""
+    conversation = F.col("conversation_id") if conversation is None else conversation
     side = F.when(F.col("sent_by_initiator"), "/initiator/").otherwise("/target/")
-    is_known = ~F.col("conversation_id").endswith(UNKNOWN)
-    return F.concat("conversation_id", F.when(is_known, side).otherwise("/"), place_in_conversation())
+    is_known = ~conversation.endswith(UNKNOWN)
+    return F.concat(conversation, F.when(is_known, side).otherwise("/"), place_in_conversation())
 
 
 def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) -> DataFrame:

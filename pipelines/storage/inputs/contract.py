@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pipelines.config.errors import InputError, one_line
+from pipelines.config.nearest import nearest
 from schemas import EventContract
+from schemas.events import table_of
 
 WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
 """Types of a file that hold in a declared type without loss."""
@@ -19,6 +21,8 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
         contract: the input's contract.
         found: the source's types as Spark calls them, by column.
     """
+    if contract.is_mapped:
+        return lacking_columns(contract, found)
     problems = []
     for column in contract.columns:
         actual = found.get(column.name)
@@ -34,13 +38,29 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
     return problems
 
 
+def lacking_columns(contract: EventContract, there: Iterable[str]) -> list[str]:
+    """Say which columns that its mapping names a file lacks."""
+    known = list(there)
+    return [
+        lacking_column(name, known) for name in dict.fromkeys(contract.called.values()) if name not in known
+    ]
+
+
+def lacking_column(name: str, there: Iterable[str]) -> str:
+    """Say that a file lacks a column that its mapping names."""
+    close = nearest(name, there)
+    return f"column {name} of the mapping is not there" + (f"; did you mean {close!r}?" if close else "")
+
+
 def contract_problems(contract: EventContract, problems: Sequence[str]) -> str:
     """Name the input and list its problems, one a line; nothing where there are none."""
     if not problems:
         return ""
     return "\n".join(
         [
-            f"{contract.source} breaks its contract; write these again:",
+            f"{contract.source} lacks what its mapping names; correct inputs.{table_of(contract.source)}:"
+            if contract.is_mapped
+            else f"{contract.source} breaks its contract; write these again:",
             *(f"  {one_line(each)}" for each in problems),
         ]
     )

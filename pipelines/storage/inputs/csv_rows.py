@@ -11,7 +11,12 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError, TextForm
 from pipelines.engine.frames import among, small_frame, union_all
-from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
+from pipelines.storage.inputs.contract import (
+    contract_problems,
+    lacking_column,
+    problems_of_each,
+    raise_together,
+)
 from pipelines.storage.inputs.paths import read_unended_line
 from pipelines.storage.inputs.plain_copies import find_form, write_plain_copy
 from pipelines.storage.inputs.text import PACKED, compute_once, join_names, parse_value, read_lines
@@ -85,7 +90,9 @@ def _opened(spark: SparkSession, contract: EventContract, paths: Sequence[str]) 
 def header_problems(path: str, contract: EventContract) -> tuple[TextForm | None, list[str]]:
     """The form of a CSV file, None if it is no CSV, and what its header lacks of the contract."""
     try:
-        form = replace(find_form(path, contract.names), has_breaks=False)
+        form = find_form(path, contract.in_files.values())
+        if not contract.is_mapped:
+            form = replace(form, has_breaks=False)
     except ForeignFileError as error:
         return None, [f"{path}: {error}"]
     return form, [] if form.is_empty else _of_header(path, contract, form)
@@ -94,6 +101,8 @@ def header_problems(path: str, contract: EventContract) -> tuple[TextForm | None
 def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:
     """What is wrong with a header: one line if no column fits."""
     header = form.header if form.is_padded or form.separator != "," else _columns(form.header_text)
+    if contract.is_mapped:
+        return [f"{path}:{form.header_line}: {said}" for said in _of_mapping(contract, header)]
     there = {name.strip().lower() for name in header}
     if is_trace(there):
         return [f"{path}: {TRACE}"]
@@ -120,13 +129,21 @@ def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:
     ]
 
 
+def _of_mapping(contract: EventContract, header: Sequence[str]) -> list[str]:
+    return [
+        f"column {name} is twice in the header" if name in header else lacking_column(name, header)
+        for name in dict.fromkeys(contract.called.values())
+        if header.count(name) != 1
+    ]
+
+
 def _plain(spark: SparkSession, contract: EventContract, path: str, form: TextForm) -> tuple[str, TextForm]:
     """The file, or a copy that the engine can read; a file without a header has no rows."""
     if form.is_plain:
         return path, form
-    written = replace(form, header=tuple(contract.names)) if form.is_empty else form
+    written = replace(form, header=tuple(contract.in_files.values())) if form.is_empty else form
     copy = write_plain_copy(spark, path, written, "rows")
-    return copy, find_form(copy, contract.names)
+    return copy, find_form(copy, contract.in_files.values())
 
 
 def _columns(header: str) -> list[str]:
@@ -152,7 +169,7 @@ def _from_lines(
         "raw",
         *file,
         (broken | F.col("is_cut_off")).alias("broken"),
-        *[_field(header.index(name)).alias(name) for name in contract.names],
+        *[_field(header.index(called)).alias(name) for name, called in contract.in_files.items()],
     )
     rows = compute_once(rows, ["raw", *file, "broken", *contract.names])
     typed = {column.name: parse_value(F.col(column.name), column.type) for column in contract.columns}
@@ -162,7 +179,7 @@ def _from_lines(
         if column.type != "string"
     }
     is_whole = ~F.col("broken")
-    places = [len(header), *[header.index(name) for name in contract.names]]
+    places = [len(header), *map(header.index, contract.in_files.values())]
     return rows.select(
         *[F.when(is_whole, value).alias(name) for name, value in typed.items()],
         "broken",

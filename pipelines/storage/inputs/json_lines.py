@@ -63,7 +63,11 @@ def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]
         *[F.when(is_whole, value).alias(name) for name, value in values.items()],
         "broken",
         F.when(is_whole, join_names(unreadable)).alias("unreadable"),
-        F.when(is_whole & F.col("is_odd"), _mistyped(contract)).alias("mistyped"),
+        (
+            F.lit(None).cast("string")
+            if contract.is_mapped
+            else F.when(is_whole & F.col("is_odd"), _mistyped(contract))
+        ).alias("mistyped"),
         "raw",
     )
 
@@ -125,7 +129,7 @@ def _parse_lines(spark: SparkSession, contract: EventContract, paths: Sequence[s
         "is_text",
         (F.col("is_beyond") | has_long_names(F.col("keys")).eqNullSafe(True)).alias("is_beyond"),
         F.coalesce(repeats_a_name, F.lit(True)).alias("repeats_a_name"),
-        *[F.col(f"event.`{name}`").alias(name) for name in contract.names],
+        *[F.col("event")[called].alias(name) for name, called in contract.in_files.items()],
     )
     rows = rows.withColumn("is_odd", F.col("repeats_a_name") | _may_mislead(contract))
     rows = compute_once(rows, ["raw", "is_text", "is_beyond", "is_odd", *contract.names])
@@ -157,20 +161,23 @@ def values_as_written(contract: EventContract) -> Column:
 
 def _read_as(contract: EventContract) -> str:
     types = {"STRING": "string", "BOOLEAN": "boolean", "BIGINT": "bigint"}
-    return ", ".join(f"`{column.name}` {types[JSON_TYPES[column.type]]}" for column in contract.columns)
+    named = {contract.in_files[column.name]: types[JSON_TYPES[column.type]] for column in contract.columns}
+    return ", ".join(f"`{name.replace('`', '``')}` {type}" for name, type in named.items())
 
 
 def _may_mislead(contract: EventContract) -> Column:
     """Whether the line may be other than `from_json` makes it look."""
+    # No object, or a row that is rejected anyway.
+    told = contract.names if contract.is_mapped else ["event_id"]
     tests = [
-        # No object, or a row that is rejected anyway.
-        F.col("event_id").isNull(),
+        reduce(Column.__and__, [F.col(name).isNull() for name in told]),
         # Something may follow the object. An object in an object looks the same.
         F.col("raw").rlike(r"\}\s*\S"),
         # A name may be spelled with escapes, and half of a surrogate pair is no text.
         F.contains("raw", F.lit("\\u")) & F.col("raw").rlike(r"\\u(?:00[2-7]|[dD][89a-fA-F])"),
     ]
-    for column in contract.columns:
+    # A mapping takes every value as text.
+    for column in () if contract.is_mapped else contract.columns:
         value = F.col(column.name)
         if JSON_TYPES[column.type] == "STRING":
             # Inside a text every quote has a backslash before it: these quotes are not inside.

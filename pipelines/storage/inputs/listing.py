@@ -12,6 +12,7 @@ from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, raise_together
 from pipelines.storage.inputs.delta_log import current_version, new_sizes
 from pipelines.storage.inputs.paths import GONE, is_empty_folder, list_files
+from schemas.events import table_of
 
 UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that break a line of a message in two, or that an engine does not take in a path."""
@@ -52,8 +53,8 @@ def find_new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]
         taken: what was taken before, several versions of a Delta input maybe.
 
     Raises:
-        InputError: an input is not there, a file that was taken has changed since, or two inputs have the
-            same file; all are listed.
+        InputError: an input is not there, a file that was taken has changed since, or two inputs without a
+            mapping have the same file; all are listed.
     """
     known: dict[tuple[str, str], InputFile] = {}
     for file in sorted(taken, key=lambda each: -1 if each.version is None else each.version):
@@ -85,19 +86,26 @@ def find_new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]
                     found.append(InputFile(source, file.path, version=file.version, since=before.version))
             elif (file.length, file.modified_at) != (before.length, before.modified_at):
                 problems.append(_changed(file, before))
-    raise_together(map(one_line, [*problems, *_shared_files(found)]))
+    own = {source for source, settings in inputs.items() if not settings.is_mapped}
+    problems += _shared_files(file for file in found if file.source in own)
+    raise_together(map(one_line, problems))
     return found
 
 
 def _shared_files(found: Iterable[InputFile]) -> list[str]:
-    """What to say of files that several inputs have, once for the same inputs: no row fits two contracts."""
+    """What to say of files that several tables have, once for the same inputs: no row fits two contracts."""
     sources: dict[str, list[str]] = {}
     for file in found:
-        sources.setdefault(file.path, []).append(f"inputs.{file.source}")
-    first = {tuple(several): path for path, several in reversed(sources.items()) if len(several) > 1}
+        sources.setdefault(file.path, []).append(file.source)
+    first = {
+        tuple(several): path
+        for path, several in reversed(sources.items())
+        if len(set(map(table_of, several))) > 1
+    }
+    named = {" and ".join(f"inputs.{each}" for each in several): path for several, path in first.items()}
     return [
-        f"{' and '.join(several)} both have {path}; name a folder of its own for each input"
-        for several, path in sorted(first.items())
+        f"{several} both have {path}; name a folder of its own for each input"
+        for several, path in sorted(named.items())
     ]
 
 

@@ -11,7 +11,9 @@ from pipelines.engine.files import checked_text
 from pipelines.storage.inputs import csv_rows, json_lines
 from pipelines.storage.inputs.text_copies import TOO_LONG
 from schemas import EventContract
-from schemas.table import Column as Declared
+from schemas.table import Column as Declared, optional
+
+HANDLE = optional("conversation_handle", "string", "handle of a mapped message")
 
 
 def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> DataFrame:
@@ -22,16 +24,27 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
         contract: the input's contract.
         format: how its files are written. Columns of text are as they were written, others as they were read.
     """
+    if "payload" in rows.columns:
+        return rows.withColumn("payload", _of_mapped(rows, contract))
     if format == "json":
         rows, values = json_lines.with_shape(rows), json_lines.values_as_written(contract)
     elif format == "csv":
         rows, values = csv_rows.with_fields(rows), csv_rows.values_as_written(contract)
     else:
-        values = F.struct(*[_readable(each, rows.sparkSession).alias(each.name) for each in contract.columns])
+        values = F.struct(*[readable(each, rows.sparkSession).alias(each.name) for each in contract.columns])
     payload = F.to_json(values)
     if format in ("json", "csv"):
         payload = F.when(values.isNotNull(), payload).otherwise(describe_line("raw"))
     return rows.withColumn("payload", payload)
+
+
+def _of_mapped(rows: DataFrame, contract: EventContract) -> Column:
+    """What could not be read as it was written, else the mapped values and the handle."""
+    named = [*contract.columns, *([HANDLE] if HANDLE.name not in contract.names else [])]
+    values = [
+        readable(each, rows.sparkSession).alias(each.name) for each in named if each.name in rows.columns
+    ]
+    return F.coalesce("payload", F.to_json(F.struct(*values)))
 
 
 def describe_line(line: str) -> Column:
@@ -43,7 +56,7 @@ def describe_line(line: str) -> Column:
     )
 
 
-def _readable(column: Declared, spark: SparkSession) -> Column:
+def readable(column: Declared, spark: SparkSession) -> Column:
     """A value as its JSON is to have it."""
     value = F.col(column.name)
     if column.type == "string":

@@ -14,18 +14,20 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pyspark.sql import DataFrame, SparkSession, types as T
+from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
 from pipelines.config.errors import InputError
 from pipelines.config.model import LINE_BYTES, Format
 from pipelines.engine.files import can_open_delta, engine_path
-from pipelines.engine.frames import empty_frame
+from pipelines.engine.frames import empty_frame, union_all
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.delta_log import appended_files, require_own_columns
 from pipelines.storage.inputs.json_lines import name_mistyped, read_json
 from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.mapped_rows import SourceMapping, map_rows, with_event_ids
 from pipelines.storage.inputs.text_copies import copy_unreadable, with_original_names
 from pipelines.storage.inputs.typed_rows import read_delta, read_parquet
 from schemas import EventContract
@@ -38,6 +40,7 @@ def read_input(
     files: Sequence[InputFile],
     *,
     max_line_bytes: int = LINE_BYTES,
+    mapping: SourceMapping | None = None,
 ) -> DataFrame:
     """Open new files of one input, in the module's shape.
 
@@ -47,11 +50,14 @@ def read_input(
         format: how its files are written.
         files: some of `new_files`, of this input; at least one.
         max_line_bytes: a longer line of text is broken; see `pipelines.storage.inputs.copy_unreadable`.
+        mapping: the source's mapping; its rows have the columns of `map_rows`, and an event_id each.
 
     Raises:
         InputError: a file's header or schema lacks a column or has another type, or the file is
             broken; every difference is listed.
     """
+    if mapping is not None:
+        return _mapped(spark, mapping, format, files, max_line_bytes)
     paths = [file.path for file in files]
     if format in ("json", "csv"):
         copies = copy_unreadable(spark, paths, max_line_bytes)
@@ -64,6 +70,35 @@ def read_input(
     if format == "parquet":
         return read_parquet(spark, contract, paths)
     return _delta(spark, contract, files)
+
+
+def _mapped(
+    spark: SparkSession,
+    mapping: SourceMapping,
+    format: Format,
+    files: Sequence[InputFile],
+    max_line_bytes: int,
+) -> DataFrame:
+    """The rows of a mapped source; where its rows have no id, each file, or version, is read by itself."""
+
+    def opened(part: Sequence[InputFile]) -> DataFrame:
+        taken = read_input(spark, mapping.taken, format, part, max_line_bytes=max_line_bytes)
+        return map_rows(taken, mapping, are_typed=format in ("parquet", "delta"))
+
+    if mapping.has_ids:
+        return opened(files)
+    parts = [part for file in files for part in _by_version(file)]
+    frames = [opened([part]).withColumn("file", F.lit(number)) for number, part in enumerate(parts)]
+    return with_event_ids(union_all(frames), mapping)
+
+
+def _by_version(file: InputFile) -> list[InputFile]:
+    """A version of a Delta table brings the rows that its own commit added, but for the first one taken."""
+    if file.since is None or file.version is None:
+        return [file]
+    return [
+        replace(file, since=number - 1, version=number) for number in range(file.since + 1, file.version + 1)
+    ]
 
 
 def require_json_types(
@@ -105,12 +140,15 @@ def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFi
             f"inputs.{table.source}: the embedded engine opens no Delta table at {table.path}; rename the "
             "folder so that its path has letters, digits and . _ ~ + @ = - only, or use ./spark-submit.sh"
         )
+    columns = list(contract.in_files.values())
     if table.since is None:
-        require_own_columns(table.path, contract.names, table.version)
+        require_own_columns(table.path, columns, table.version)
         rows = spark.read.format("delta").option("versionAsOf", table.version).load(engine_path(table.path))
         return read_delta(rows, contract, table.path)
-    appended = appended_files(table.path, contract.names, table.since, table.version)
+    appended = appended_files(table.path, columns, table.since, table.version)
     if appended:
         return read_parquet(spark, contract, appended, may_lack=True)
-    declared = T.StructType([column.field for column in contract.columns])
+    declared = T.StructType(
+        [T.StructField(contract.in_files[each.name], each.field.dataType) for each in contract.columns]
+    )
     return read_delta(empty_frame(spark, declared), contract, table.path)

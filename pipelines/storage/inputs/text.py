@@ -16,6 +16,8 @@ PACKED = {".gz", ".bz2", ".zst"}
 INSTANT = r"^[ \t\r\n]*[0-9]{4,6}-[0-9-]+[T ][0-9]+:[0-9:.]+ *(?:Z|UTC|GMT|[+-][0-9:]+)?[ \t\r\n]*$"
 """A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times
 of zones whose clocks go back an hour in autumn."""
+HEX = r"^0x(?:[0-9A-Fa-f]{2})*$"
+"""Bytes, as the server's tools write them."""
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -63,6 +65,29 @@ def parse_value(text: Column, type: str) -> Column:
         return F.when(word.isin(*TRUE), F.lit(True)).when(word.isin(*FALSE), F.lit(False))
     value = text.try_cast(type)
     return F.when(text.rlike(INSTANT), value) if type == "timestamp" else value
+
+
+def given_text(value: Column, type: str, *, is_length: bool) -> Column:
+    """A value of a typed file as its text; its length in bytes, where that is asked for."""
+    if is_length:
+        if type == "string":
+            return byte_length(value).cast("string")
+        return F.octet_length(value if type == "binary" else value.cast("string")).cast("string")
+    if type == "timestamp":
+        return F.concat(value.cast("string"), F.lit("Z"))
+    if type == "binary":
+        return F.concat(F.lit("0x"), F.hex(value))
+    if type in ("double", "float"):
+        # Engines write great numbers in ways of their own.
+        is_whole = (value == F.floor(value)) & (F.abs(value) < 1e15)
+        return F.when(is_whole, value.cast("bigint").cast("string")).otherwise(value.cast("string"))
+    return value.cast("string")
+
+
+def byte_length(text: Column) -> Column:
+    """The bytes of a text in UTF-8; of one that writes bytes as 0x..., of these."""
+    is_hex = F.startswith(text, F.lit("0x")) & text.rlike(HEX)
+    return F.when(is_hex, (F.length(text) - 2) / 2).otherwise(F.octet_length(text)).cast("bigint")
 
 
 def join_names(flags: dict[str, Column]) -> Column:

@@ -6,7 +6,7 @@ from operator import or_
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.engine.files import checked_text, literal_paths
 from pipelines.engine.frames import union_all
@@ -19,6 +19,7 @@ from pipelines.storage.inputs.contract import (
 )
 from pipelines.storage.inputs.delta_log import AGAIN
 from pipelines.storage.inputs.paths import GONE, open_file
+from pipelines.storage.inputs.text import given_text
 from schemas import EventContract
 
 SPARK_TYPES = {
@@ -47,7 +48,8 @@ def read_delta(rows: DataFrame, contract: EventContract, where: str) -> DataFram
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     problems = [f"{where}: {difference}" for difference in differences(contract, types)]
     raise_together([contract_problems(contract, problems)])
-    return _in_shape(rows, contract, contract.names)
+    present = [name for name, called in contract.in_files.items() if called in types]
+    return _in_shape(rows, contract, present, types)
 
 
 def read_parquet(
@@ -91,10 +93,10 @@ def footer_problems(
         return None, [f"{path} {f'is gone, as after VACUUM; {AGAIN}' if may_lack else GONE}"]
     except (pa.ArrowException, OSError) as error:
         return None, [f"{path}: not a readable Parquet file ({first_line(error)})"]
-    if twice := _named_twice(schema.names, contract.names):
+    if twice := _named_twice(schema.names, list(contract.in_files.values())):
         return schema, [f"{path}: column {name} is there twice; write it once" for name in twice]
     if may_lack:
-        types = {**{column.name: column.type for column in contract.columns}, **types}
+        types = {**{contract.in_files[column.name]: column.type for column in contract.columns}, **types}
     return schema, [f"{path}: {difference}" for difference in differences(contract, types)]
 
 
@@ -112,7 +114,11 @@ def _named_twice(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
 def _of_one_schema(
     spark: SparkSession, contract: EventContract, paths: Sequence[str], schema: pa.Schema
 ) -> DataFrame:
-    present = [name for name in contract.names if name in schema.names]
+    present = [name for name, called in contract.in_files.items() if called in schema.names]
+    if contract.is_mapped:
+        rows = spark.read.parquet(*literal_paths(spark, paths))
+        types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+        return _in_shape(rows, contract, present, types)
     if any(pa.types.is_dictionary(schema.field(name).type) for name in present):
         # An engine may read dictionaries as text only without a declared schema.
         rows = spark.read.parquet(*literal_paths(spark, paths))
@@ -127,8 +133,13 @@ def _of_one_schema(
     return _in_shape(rows, contract, present)
 
 
-def _in_shape(rows: DataFrame, contract: EventContract, present: Sequence[str]) -> DataFrame:
+def _in_shape(
+    rows: DataFrame, contract: EventContract, present: Sequence[str], types: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The declared columns; those of a mapped source as texts, by the types that they have in the file."""
     nothing = F.lit(None).cast("string")
+    if contract.is_mapped:
+        rows = rows.select(*[_taken(contract, name, types or {}).alias(name) for name in present])
     texts = [column.name for column in contract.columns if column.name in present and column.type == "string"]
     is_no_text = [~checked_text(F.col(name), rows.sparkSession)[1] for name in texts]
     return rows.select(
@@ -144,6 +155,12 @@ def _in_shape(rows: DataFrame, contract: EventContract, present: Sequence[str]) 
         nothing.alias("mistyped"),
         nothing.alias("raw"),
     )
+
+
+def _taken(contract: EventContract, name: str, types: Mapping[str, str]) -> Column:
+    called = contract.in_files[name]
+    value = F.col(f"`{called.replace('`', '``')}`")
+    return given_text(value, types[called], is_length=name in contract.lengths)
 
 
 def _footer(path: str) -> tuple[pa.Schema, Mapping[str, str]]:

@@ -1,0 +1,295 @@
+"""Rows of tables that people have, as rows of a contract: by the source's mapping."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame, Window, functions as F
+
+from pipelines.config.mapping import HANDLE, Condition, MappedColumn, offset_seconds
+from pipelines.config.model import EventSource
+from pipelines.storage.inputs.payloads import describe_line
+from pipelines.storage.inputs.text import byte_length, join_names, parse_value
+from schemas import CONTRACTS, EventContract
+from schemas.events import table_of
+from schemas.ids import IDS, canonical_id
+from schemas.table import Column as Declared, optional
+
+WITH_OFFSET = r"(?:[Zz]|UTC|GMT|[0-9.] *[+-][0-9:]+) *$"
+"""A time with an offset from UTC at its end."""
+LOCAL_TIME = len("2026-01-01 00:00")
+"""Characters of the shortest time, without an offset."""
+DAY = 86_400_000_000
+"""Microseconds."""
+AMBIGUOUS, ZONE_IGNORED, NO_TIME = "ambiguous_time", "zone_ignored", "time_does_not_exist"
+NOTES = (AMBIGUOUS, ZONE_IGNORED)
+"""What is counted of local times. `NO_TIME` is a reason to reject the row."""
+DECIMAL = r"^-?[0-9]+\.[0-9]*$"
+
+
+@dataclass(frozen=True)
+class SourceMapping:
+    """How a source's columns become those of its contract.
+
+    Attributes:
+        source: the source's name, such as message_events/audit.
+        columns: where each column of the contract comes from, by its name; others are null.
+        where: which rows count.
+        zone: the zone of local times; None if they have none.
+        offset: their offset; None if they have none.
+    """
+
+    source: str
+    columns: Mapping[str, MappedColumn]
+    where: Sequence[Condition] = ()
+    zone: str | None = None
+    offset: str | None = None
+
+    @property
+    def contract(self) -> EventContract:
+        """The contract of the mapped rows."""
+        return CONTRACTS[table_of(self.source)]
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the source has ids of events."""
+        return "event_id" in self.columns
+
+    @property
+    def mapped(self) -> tuple[Declared, ...]:
+        """The columns of mapped rows: those of the contract, and in any case the handle."""
+        columns = self.contract.columns
+        is_needed = HANDLE not in self.contract.names and HANDLE in self.columns
+        return (*columns, optional(HANDLE, "string", "")) if is_needed else columns
+
+    @property
+    def taken(self) -> EventContract:
+        """What is read of the source: columns of text, by names that are no columns of a file."""
+        names = self._names()
+        return EventContract(
+            source=self.source,
+            columns=tuple(optional(alias, "string", "") for alias in names.values()),
+            event_types=(),
+            required_for={},
+            called={alias: name for (name, _), alias in names.items()},
+            lengths=frozenset(alias for (_, is_length), alias in names.items() if is_length),
+        )
+
+    def reads(self, name: str) -> bool:
+        """Whether a column of the contract comes from a column of the file."""
+        return name in self.columns and self.columns[name].from_ is not None
+
+    def alias(self, name: str, *, is_length: bool = False) -> str:
+        """The name by which a column of the file is read."""
+        return self._names()[name, is_length]
+
+    def _names(self) -> dict[tuple[str, bool], str]:
+        of_columns = [
+            (each.from_, each.length is not None) for each in self.columns.values() if each.from_ is not None
+        ]
+        asked = dict.fromkeys([*of_columns, *((each.from_, False) for each in self.where)])
+        return {key: f"from_{number}" for number, key in enumerate(asked)}
+
+
+def mapping_of(name: str, source: EventSource) -> SourceMapping | None:
+    """The mapping of a source; None if its columns are the contract's.
+
+    With zone, offset or conditions alone, the columns go by their own names.
+    """
+    if not source.is_mapped:
+        return None
+    columns = source.columns
+    if columns is None:
+        own = CONTRACTS[table_of(name)].names
+        columns = {each: MappedColumn.model_validate({"from": each}) for each in own}
+    return SourceMapping(name, columns, source.where, source.zone, source.offset)
+
+
+def map_rows(rows: DataFrame, mapping: SourceMapping, *, are_typed: bool) -> DataFrame:
+    """Map the rows of a source.
+
+    Args:
+        rows: rows of `pipelines.storage.inputs.read` with the columns of `SourceMapping.taken`.
+        mapping: the mapping.
+        are_typed: whether lengths are numbers already.
+
+    Returns:
+        The rows that count, in the same shape with the columns of the contract and
+        - the handle, where the mapping has it;
+        - `time_note`: one of `NOTES` or `NO_TIME`; null where there is nothing to say of the time;
+        - `payload`: what is stored of a row that can't be read whole; null of others.
+        event_id is null where no column has it: see `with_event_ids`.
+    """
+    for condition in mapping.where:
+        rows = rows.where(F.col("broken") | _holds(condition, mapping))
+    rows = _with_instant(rows, mapping)
+    texts = {
+        column.name: _text(mapping, mapping.columns[column.name], are_typed=are_typed)
+        for column in mapping.mapped
+        if column.name in mapping.columns
+    }
+    typed = {
+        column.name: _typed(texts[column.name], column) if column.name in texts else _nothing(column.type)
+        for column in mapping.mapped
+    }
+    time, note = F.col("instant"), F.col("time_note")
+    unreadable = {
+        column.name: texts[column.name].isNotNull() & typed[column.name].isNull()
+        for column in mapping.mapped
+        if column.type not in ("string", "timestamp") and mapping.reads(column.name)
+    } | {"event_time": texts["event_time"].isNotNull() & time.isNull() & note.isNull()}
+    is_whole = ~F.col("broken")
+    is_odd = reduce(or_, unreadable.values()) | (note == NO_TIME).eqNullSafe(True)
+    written = F.to_json(F.struct(*[text.alias(name) for name, text in texts.items()]))
+    payload = F.when(F.col("broken") & F.col("raw").isNotNull(), describe_line("raw")).when(
+        is_whole & is_odd, written
+    )
+    return rows.select(
+        *[F.when(is_whole, value).alias(name) for name, value in {**typed, "event_time": time}.items()],
+        "broken",
+        F.when(is_whole, join_names(unreadable)).alias("unreadable"),
+        _nothing("string").alias("mistyped"),
+        F.when(F.col("broken"), F.col("raw")).alias("raw"),
+        F.when(is_whole, note).alias("time_note"),
+        payload.alias("payload"),
+        *[name for name in ("file",) if name in rows.columns],
+    )
+
+
+def with_event_ids(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
+    """Give rows ids of what they say: a hash of the input's name and the mapped values, in one spelling.
+
+    Equal rows of one file get one id: `with_numbered_ids` tells them apart.
+
+    Args:
+        rows: `map_rows`.
+        mapping: the mapping.
+    """
+    values = [
+        canonical_id(F.col(column.name))
+        if column.name in IDS
+        else F.unix_micros(column.name).cast("string")
+        if column.type == "timestamp"
+        else F.col(column.name).cast("string")
+        for column in mapping.mapped
+        if column.name in mapping.columns
+    ]
+    parts = [F.coalesce(each, F.lit("\x00")) for each in [*values, F.col("payload")]]
+    said = F.concat_ws("\x1f", F.lit(mapping.contract.source), *parts)
+    return rows.withColumn("event_id", F.when(~F.col("broken"), F.sha2(said, 256)))
+
+
+def with_numbered_ids(rows: DataFrame, materialize: Callable[[DataFrame], DataFrame]) -> DataFrame:
+    """Give equal rows of one file different ids, by their number among these.
+
+    Args:
+        rows: materialized rows of `with_event_ids` with `file`.
+        materialize: computes a frame once.
+    """
+    row = ["file", "event_id"]
+    repeated = materialize(
+        rows.where("event_id is not null")
+        .groupBy(*row)
+        .agg(F.count(F.lit(1)).alias("rows"))
+        .where("rows > 1")
+    ).select(*row)
+    if repeated.isEmpty():
+        return rows
+    same = Window.partitionBy(*row).orderBy("event_time")
+    several = rows.join(F.broadcast(repeated), row, "left_semi").withColumn(
+        "number", F.row_number().over(same)
+    )
+    again = F.sha2(F.concat_ws("/", "event_id", "number"), 256)
+    id = F.when(F.col("number") > 1, again).otherwise(F.col("event_id"))
+    numbered = several.withColumn("event_id", id).select(*rows.columns)
+    return materialize(rows.join(F.broadcast(repeated), row, "left_anti").unionByName(numbered))
+
+
+def _nothing(type: str) -> Column:
+    return F.lit(None).cast(type)
+
+
+def _typed(text: Column, column: Declared) -> Column:
+    """A mapped text as a value; times are `_with_instant`."""
+    if column.type == "timestamp":
+        return text
+    return parse_value(_shortest(text) if column.type in ("int", "bigint") else text, column.type)
+
+
+def _text(mapping: SourceMapping, column: MappedColumn, *, are_typed: bool) -> Column:
+    """A column's value as text, translated."""
+    if column.from_ is None:
+        return F.lit(column.value)
+    if column.length is not None:
+        found = F.col(mapping.alias(column.from_, is_length=True))
+        return found if are_typed else byte_length(found).cast("string")
+    found = F.col(mapping.alias(column.from_))
+    if column.values is None:
+        return found
+    asked = _compared(found, column.values)
+    branches = [(asked == key, F.lit(value).cast("string")) for key, value in column.values.items()]
+    if "" not in column.values:
+        branches.append((asked == "", F.lit(None).cast("string")))
+    chosen = F.when(*branches[0])
+    for condition, value in branches[1:]:
+        chosen = chosen.when(condition, value)
+    return chosen.otherwise(F.lit(column.other).cast("string"))
+
+
+def _holds(condition: Condition, mapping: SourceMapping) -> Column:
+    choices = condition.is_ or condition.is_not_
+    is_one = _compared(F.col(mapping.alias(condition.from_)), choices).isin(*choices)
+    return is_one if condition.is_ else ~is_one
+
+
+def _compared(text: Column, choices: Iterable[str]) -> Column:
+    """A text as `pipelines.config.yaml_file.value_text` writes a value; null is empty."""
+    found = F.coalesce(F.trim(text), F.lit(""))
+    known = list(choices)
+    if any(each in ("true", "false") for each in known):
+        found = F.when(F.lower(found).isin("true", "false"), F.lower(found)).otherwise(found)
+    return _shortest(found) if any(each[-1:].isdigit() for each in known) else found
+
+
+def _shortest(text: Column) -> Column:
+    """A number without zeros behind its point; another text as it is."""
+    is_long = F.contains(text, F.lit(".")) & text.rlike(DECIMAL)
+    return F.when(is_long, F.regexp_replace(text, r"\.?0*$", "")).otherwise(text)
+
+
+def _with_instant(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
+    """Add `instant`, what a time means, and `time_note`."""
+    column = mapping.columns["event_time"]
+    zone, offset = column.zone or mapping.zone, column.offset or mapping.offset
+    text = _text(mapping, column, are_typed=True)
+    rows = rows.withColumn("read", parse_value(text, "timestamp"))
+    read, instant = F.col("read"), F.col("instant")
+    if zone is None and offset is None:
+        return rows.withColumns({"instant": read, "time_note": _nothing("string")})
+    has_offset = (F.length(text) > LOCAL_TIME) & text.rlike(WITH_OFFSET)
+    rows = rows.withColumn("has_offset", read.isNotNull() & has_offset)
+    ignored = F.when(F.col("has_offset"), F.lit(ZONE_IGNORED))
+    if zone is None:
+        assert offset is not None
+        shifted = F.timestamp_micros(F.unix_micros(read) - offset_seconds(offset) * 1_000_000)
+        return rows.withColumns(
+            {"instant": F.when(F.col("has_offset"), read).otherwise(shifted), "time_note": ignored}
+        )
+    # Both engines take the earlier of two instants, and move a time that does not exist.
+    rows = rows.withColumn("instant", F.to_utc_timestamp(read, zone))
+    rows = rows.withColumns(
+        {
+            "shown": F.from_utc_timestamp(instant, zone),
+            "next_day": F.from_utc_timestamp(_later(instant, F.lit(DAY)), zone),
+        }
+    )
+    again = _later(instant, F.lit(DAY) + F.unix_micros("shown") - F.unix_micros("next_day"))
+    is_twice = (again != instant) & (F.from_utc_timestamp(again, zone) == read)
+    note = ignored.when(F.col("shown") != read, F.lit(NO_TIME)).when(is_twice, F.lit(AMBIGUOUS))
+    meant = F.when(F.col("has_offset"), read).when(F.col("shown") == read, instant)
+    return rows.withColumns({"instant": meant, "time_note": note})
+
+
+def _later(moment: Column, micros: Column) -> Column:
+    return F.timestamp_micros(F.unix_micros(moment) + micros)
