@@ -272,7 +272,7 @@ CATALOG_HISTORY = Table(
             "timestamp",
             "taken_at of the first snapshot with this value, UTC; null if none before it shows otherwise",
         ),
-        required("value", "string", "value; of a switch true or false"),
+        required("value", "string", "value; of a switch on or off"),
         optional(
             "valid_to",
             "timestamp",

@@ -17,7 +17,6 @@ Row = dict[str, Any]
 CHANGE_COLUMNS = ("instance", "database", "kind", "name", "attribute", "before", "at", "old", "new")
 RULE = "rule"
 SWITCHES = {"honor": "HONOR_BROKER_PRIORITY", "broker_enabled": "Service Broker"}
-ON_OR_OFF = {"true": "on", "false": "off"}
 
 
 def find_changes(settings: Settings, as_of: datetime) -> list[Row]:
@@ -59,7 +58,6 @@ def describe_change(row: Row) -> str:
     before, old, new = f"in the snapshot of {format_instant(row['before'])}", row["old"], row["new"]
     if row["kind"] == DATABASE:
         name = SWITCHES.get(row["attribute"], "the broker id")
-        old, new = (ON_OR_OFF.get(each, each) for each in (old, new))
         return f"{name} of {database} was {old} {before} and is {new}"
     named = f"{row['kind']} {row['name']!r} of {database}"
     if row["attribute"] and row["attribute"] not in ("on", "queue"):

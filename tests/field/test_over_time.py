@@ -39,7 +39,7 @@ def test_the_history_of_the_switch(honor_lost: Case) -> None:
     periods = {(row["value"], row["valid_from"], row["valid_to"]) for row in honor}
     [change] = {row["valid_to"] for row in honor} - {None}
     assert f"{change:%Y-%m-%dT%H:%M:%SZ}" == FRIDAY
-    assert periods == {("true", None, change), ("false", change, None)}
+    assert periods == {("on", None, change), ("off", change, None)}
 
 
 def test_what_has_changed_is_told(nights: tuple[Case, dict[str, str]]) -> None:

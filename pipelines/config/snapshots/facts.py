@@ -6,7 +6,7 @@ from pipelines.config.catalog import Database, Queue, QueueActivation, Service
 
 DATABASE, QUEUE, SERVICE, CONTRACT = "database", "queue", "service", "contract"
 """The kinds of things that facts are about."""
-TRUE, FALSE = "true", "false"
+ON, OFF = "on", "off"
 """Values of switches."""
 
 Name = tuple[str, str, str]
@@ -23,7 +23,7 @@ class ShownDatabase(Database):
 
 def switch(is_on: object) -> str:
     """The value of a switch."""
-    return TRUE if is_on else FALSE
+    return ON if is_on else OFF
 
 
 def database_of(name: str, facts: Facts) -> ShownDatabase:
@@ -40,7 +40,7 @@ def database_of(name: str, facts: Facts) -> ShownDatabase:
     honor = by_kind.get(DATABASE, {}).get(name, {}).get("honor")
     return ShownDatabase(
         name=name,
-        honor_broker_priority=None if honor is None else honor == TRUE,
+        honor_broker_priority=None if honor is None else honor == ON,
         queues=tuple(_queue(queue, attributes) for queue, attributes in queues.items()),
         services=tuple(Service(name=service, queue=queue) for service, queue in bound.items()),
     )
@@ -49,10 +49,10 @@ def database_of(name: str, facts: Facts) -> ShownDatabase:
 def _queue(name: str, attributes: Mapping[str, str]) -> Queue:
     known: dict[str, object] = {}
     if "on" in attributes:
-        known["status"] = attributes["on"] == TRUE
+        known["status"] = attributes["on"] == ON
     if "procedure" in attributes:
         known["activation"] = QueueActivation(
-            status=attributes.get("activation") == TRUE,
+            status=attributes.get("activation") == ON,
             procedure=attributes["procedure"],
             max_queue_readers=int(attributes.get("max_readers", 0)),
         )

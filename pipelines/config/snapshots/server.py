@@ -14,7 +14,6 @@ from pipelines.config.snapshots.facts import (
     DATABASE,
     QUEUE,
     SERVICE,
-    TRUE,
     Name,
     database_of,
     switch,
@@ -173,7 +172,7 @@ class ServerSnapshot:
             if row["max_readers"] is not None:
                 facts[QUEUE, name, "max_readers"] = str(row["max_readers"])
         facts |= {(SERVICE, service, "queue"): queue for service, queue in self._bindings().items()}
-        facts |= {(CONTRACT, contract, "exists"): TRUE for contract in self.names(CONTRACTS).values()}
+        facts |= {(CONTRACT, contract, "exists"): "true" for contract in self.names(CONTRACTS).values()}
         return facts
 
     def _has_column(self, view: str, column: str) -> bool:

@@ -49,8 +49,8 @@ def test_a_switch_that_is_turned_off_has_two_periods_in_any_order_of_arrival() -
     snapshots = [_honoring(NOON, is_on=True), _honoring(LATER, is_on=True), _honoring(LAST, is_on=False)]
     for arrived in permutations(snapshots):
         assert _rows(*arrived) == [
-            ("database", "B", "honor", None, "true", LAST),
-            ("database", "B", "honor", LAST, "false", None),
+            ("database", "B", "honor", None, "on", LAST),
+            ("database", "B", "honor", LAST, "off", None),
         ]
 
 
@@ -69,12 +69,12 @@ def test_all_attributes_of_a_capture() -> None:
     )
     assert _rows(snapshot) == [
         ("contract", "DEFAULT", "exists", None, "true", None),
-        ("database", "B", "broker_enabled", None, "true", None),
+        ("database", "B", "broker_enabled", None, "on", None),
         ("database", "B", "broker_guid", None, "AB12C0DE-0000-4000-8000-00000000000B", None),
-        ("database", "B", "honor", None, "false", None),
-        ("queue", "Q", "activation", None, "true", None),
+        ("database", "B", "honor", None, "off", None),
+        ("queue", "Q", "activation", None, "on", None),
         ("queue", "Q", "max_readers", None, "3", None),
-        ("queue", "Q", "on", None, "true", None),
+        ("queue", "Q", "on", None, "on", None),
         ("queue", "Q", "procedure", None, "P", None),
         ("service", "S", "queue", None, "Q", None),
     ]
@@ -84,17 +84,15 @@ def test_only_a_complete_view_ends_what_it_lacks() -> None:
     there, gone = [QUEUE], list[Row]()
     for complete, valid_to in [((), None), (("services",), None), (("service_queues",), LATER)]:
         later = _snapshot(LATER, complete=complete, service_queues=gone)
-        assert _rows(_snapshot(service_queues=there), later) == [("queue", "Q", "on", None, "true", valid_to)]
+        assert _rows(_snapshot(service_queues=there), later) == [("queue", "Q", "on", None, "on", valid_to)]
 
 
 def test_what_a_complete_view_lacked_begins_when_it_is_first_shown() -> None:
     empty = _snapshot(complete=("service_queues",), service_queues=[])
-    assert _rows(empty, _snapshot(LATER, service_queues=[QUEUE])) == [
-        ("queue", "Q", "on", LATER, "true", None)
-    ]
+    assert _rows(empty, _snapshot(LATER, service_queues=[QUEUE])) == [("queue", "Q", "on", LATER, "on", None)]
     # A capture of an older version did not read the column: nothing was shown before.
     assert _rows(_honoring(NOON, is_on=True), _snapshot(LATER, service_queues=[QUEUE]))[1:] == [
-        ("queue", "Q", "on", None, "true", None)
+        ("queue", "Q", "on", None, "on", None)
     ]
 
 
