@@ -14,6 +14,7 @@ from schemas.outputs import (
     GROUP_PRIORITIES,
     PRIORITY_RULES,
     QUEUE_MONITORS,
+    QUEUE_STATUSES,
     RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
     RUNS,
@@ -47,6 +48,7 @@ TABLES: dict[str, Table] = {
         SNAPSHOTS,
         CAPTURES,
         QUEUE_MONITORS,
+        QUEUE_STATUSES,
     )
 }
 """All tables under a warehouse, by name; the public ones first."""

@@ -478,6 +478,20 @@ SNAPSHOTS = Table(
     public=False,
 )
 
+QUEUE_STATUSES = Table(
+    name="queue_statuses",
+    comment="Rows of queues in snapshots, where some do not wait: one row per queue, snapshot and status.",
+    columns=(
+        required("batch", "bigint", "batch that read it; without rows in `batches` it is read again"),
+        *QUEUE,
+        required("taken_at", "timestamp", "snapshot's moment, UTC"),
+        required("status", "bigint", "1 ready; 0 received and 3 sent, both retained; 2 not in order yet"),
+        required("rows", "bigint", "rows of the queue with it"),
+    ),
+    key=("instance", "database", "queue", "taken_at", "status"),
+    public=False,
+)
+
 CAPTURES = Table(
     name="captures",
     comment="Captures read: one row per file of a capture.",

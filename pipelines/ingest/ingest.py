@@ -25,6 +25,7 @@ from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.monitors import write_monitors
+from pipelines.ingest.snapshots.queue_statuses import write_statuses
 from pipelines.ingest.snapshots.read import SnapshotBatch, ViewsRead, take_snapshots
 from pipelines.ingest.snapshots.taken import (
     NewSnapshots,
@@ -198,6 +199,7 @@ def ingest(
             }
             snapshot_batch = take_snapshots(warehouse, views, events, materialize)
             write_monitors(warehouse, number, snapshot_batch.monitors)
+            write_statuses(warehouse, number, snapshot_batch.statuses)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
         # Files with types are read again where their rows are written.
         with name_files_on_error(partial(_name_faulty_files, warehouse, settings, new.files)):

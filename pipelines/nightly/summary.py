@@ -13,7 +13,7 @@ from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.config.queue_filter import QueueFilter
+from pipelines.config.queue_filter import QueueFilter, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_rows
 from pipelines.console.terminal import Terminal, open_console
@@ -28,11 +28,13 @@ from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
 from pipelines.questions.next import select_received, select_transmitted
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.overtaken import rank_overtaken
+from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import read_published_runs
+from pipelines.storage.queue_statuses import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
 from pipelines.why.view import format_place
@@ -76,6 +78,7 @@ def print_summary(
             partial(_monitor_findings, catalog),
             _overtaken_findings,
             _rejected_findings,
+            _status_findings,
             _leak_lines,
         ),
     )
@@ -287,6 +290,15 @@ def _overtaken_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
 
 def _leak_lines(warehouse: Warehouse, as_of: datetime) -> list[str]:
     return leak_sentences(count_states(read_leaking(warehouse, as_of)))
+
+
+def _status_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """The queue with most rows that do not wait, and how many other queues have such rows."""
+    shown = read_latest_statuses(warehouse, as_of)
+    first = max(shown, key=lambda queue: sum(shown[queue].values()), default=None)
+    if first is not None:
+        others = f"; {len(shown) - 1:,} other queues have such rows, too" if len(shown) > 1 else ""
+        yield f"{queue_text(first)}: {describe_statuses(shown[first])}{others}"
 
 
 def _rejected_findings(warehouse: Warehouse, _: datetime) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.queue_statuses import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import UNRESOLVED
@@ -39,10 +40,10 @@ def report_next(
 
     Returns:
         `as_of`, the queue or instance, `next`: the messages in order, and `held_back`: of a queue, how many
-        messages
-        wait in a queue that is off or a group that is locked, by state; of an instance, how many wait for
-        queues that are off (queue_off). `queue_off` has the queue if it is off, `queues_off` all queues that
-        messages of the instance wait for; see `queues_off_at`. All are empty where nothing waits.
+        messages wait in a queue that is off or a group that is locked, by state; of an instance, how many wait
+        for queues that are off (queue_off). `queue_off` has the queue if it is off, `queues_off` all queues
+        that messages of the instance wait for; see `queues_off_at`. All are empty where nothing waits.
+        `statuses` has the rows of the queue by status in its newest snapshot, where some do not wait.
 
     Raises:
         ConfigError: there is no such queue or instance, or there are several queues of that name.
@@ -64,12 +65,15 @@ def report_next(
     # A queue that is off may have no message in it, and some that wait for it.
     if not counts and not off:
         _require_all_placed(warehouse, QueueFilter(**queue), as_of)
+    shown = read_latest_statuses(warehouse, as_of)
+    statuses = shown.get((queue["instance"], queue["database"], queue["queue"]), {})
     return {
         "as_of": as_of,
         **queue,
         "next": collect_rows(select_received(received, limit)),
         "held_back": {row["state"]: row["count"] for row in counts if row["state"] != "ready"},
         "queue_off": next(iter(off), None),
+        "statuses": [{"status": status, "rows": rows} for status, rows in sorted(statuses.items())],
     }
 
 

@@ -16,6 +16,7 @@ from pipelines.questions.changes import CHANGE_COLUMNS
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
 from pipelines.questions.leaks import GROUP_COLUMNS, SINCE_NOT_KNOWN, leak_sentences
 from pipelines.questions.open_messages import RECEIVE, SCHEDULES
+from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.rejected import REJECTED_COLUMNS as REJECTED, SAMPLE_COLUMNS
 from pipelines.questions.unresolved import describe_unresolved
 from pipelines.questions.waiting import OVERTAKEN_COLUMNS, WAIT_COLUMNS
@@ -80,6 +81,8 @@ def print_next(found: Row, *, wide: bool = False) -> None:
         console.print(f"{title}: {_describe_nothing(found, 'received')}", soft_wrap=True)
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
+    if statuses := {row["status"]: row["rows"] for row in found.get("statuses", ())}:
+        console.print(f"The newest snapshot shows {describe_statuses(statuses)}", soft_wrap=True)
     if found.get("queue_off"):
         console.print(f"{format_queue(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
 

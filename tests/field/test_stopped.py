@@ -63,3 +63,18 @@ def test_messages_whose_endpoints_are_gone_have_the_reason_of_the_server(
     found = {each["code"]: each["messages"] for each in why["causes"]}
     assert found == {"transmission_status": 300, "first_in_line": 1}
     assert "all conversation endpoints" not in str(why)
+
+
+def test_rows_of_a_queue_that_do_not_wait_are_counted(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-29-retained-rows", tmp_path / "case")
+    night = case.published("latest")
+    said = (
+        "26 rows: 1 ready, 24 retained (RETENTION: 12 of status 0, 12 of status 3), 1 waits for an earlier "
+        "number (status 2, not complete)"
+    )
+    assert f"MILL1.PressDB.JobQueue: {said}" in night.out
+    following = case.job("next", "--queue", "JobQueue")
+    assert f"The newest snapshot shows {said}" in following.out
+    found = case.ask("next", "--queue", "JobQueue")
+    assert len(found["next"]) == 1
+    assert {row["status"]: row["rows"] for row in found["statuses"]} == {0: 12, 1: 1, 2: 1, 3: 12}

@@ -179,7 +179,7 @@ def test_a_name_of_nothing_or_of_several_is_refused(
 def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
     warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    idle = {"instance": "SQL1", "database": "A", "queue": "Idle", "queue_off": None}
+    idle = {"instance": "SQL1", "database": "A", "queue": "Idle", "queue_off": None, "statuses": []}
     for place, named, line in (
         (QueueFilter("dbo.Idle"), idle, "Received next at 2026-11-20T13:00:00Z: SQL1.A.Idle"),
         (

@@ -21,10 +21,12 @@ from pipelines.config.snapshots.values import value_of
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
     CATALOG_VIEWS,
+    ENDPOINTS,
     FILE_VIEWS,
     LOCKED_GROUPS,
     PRIORITIES,
     QUEUES,
+    READY,
     VIEWS,
     columns_in_captures,
     columns_in_files,
@@ -65,6 +67,7 @@ def snapshots_of(
         problems += wrong
         notes += _describe_gaps(database)
         notes += _describe_locks(database)
+        notes += _describe_system_rows(database)
     if problems:
         text = problems[0].removeprefix(f"{capture.path}: ")
         raise CaptureFault(None, f"{text}; {AGAIN}" if AGAIN not in text else text)
@@ -91,8 +94,18 @@ def _snapshot(
     declared = CapturedSnapshot(capture.path, instance, database.name, capture.taken_at, capture.id)
     catalog = {name: rows for name, rows in small.items() if name in CATALOG_VIEWS}
     lines = [line for line, _ in views[PRIORITIES].small] if PRIORITIES in views else []
+    statuses = {
+        names[name]: {READY: view.rows, **view.other_statuses}
+        for name, view in views.items()
+        if view.other_statuses
+    }
     return ServerSnapshot(
-        declared, files, catalog, frozenset(complete & (files.keys() | small.keys())), rule_lines=tuple(lines)
+        declared,
+        files,
+        catalog,
+        frozenset(complete & (files.keys() | small.keys())),
+        rule_lines=tuple(lines),
+        statuses=statuses,
     )
 
 
@@ -190,3 +203,10 @@ def _describe_locks(database: CapturedDatabase) -> Iterator[str]:
         groups = "conversation group" if granted == 1 else "conversation groups"
         wait = f", {waiting} requests waited for such a lock" if waiting else ""
         yield f"database {database.name}: {granted} {groups} {verb} locked{wait}, no view says which"
+
+
+def _describe_system_rows(database: CapturedDatabase) -> Iterator[str]:
+    """How many endpoints of the system the script left out."""
+    view = database.views.get(ViewKey(database.name, ENDPOINTS))
+    if view is not None and view.system_rows:
+        yield f"database {database.name}: {view.system_rows:,} endpoints of the system are left out"

@@ -62,6 +62,7 @@ class ServerSnapshot:
         complete: the views that show all that there was.
         unread: a line for each file of its folder that is not read.
         services: by queue, services that the queues' own rows name; none where views of services say it.
+        statuses: by queue's view, how many rows of each status a capture counts, where some do not wait.
         rule_lines: the lines of the rules in their file; empty where each row is a line behind a header.
         place: instance and database by which its database goes; None for its own.
     """
@@ -74,6 +75,7 @@ class ServerSnapshot:
     services: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rule_lines: Sequence[int] = ()
     place: tuple[str, str] | None = None
+    statuses: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     @property
     def database_key(self) -> tuple[str, str]:

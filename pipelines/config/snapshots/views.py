@@ -28,6 +28,8 @@ SERVICES, CONTRACTS, QUEUES = "services", "service_contracts", "service_queues"
 PRIORITIES, DATABASES = "conversation_priorities", "databases"
 MONITORS, TASKS = "dm_broker_queue_monitors", "dm_broker_activated_tasks"
 LOCKED_GROUPS = "locked_groups"
+READY = 1
+"""The status of rows of a queue that a RECEIVE can return."""
 
 
 def _view(name: str, *columns: ViewColumn, **more: Any) -> View:

@@ -9,8 +9,9 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.snapshots.views import READY
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in
-from pipelines.ingest.snapshots.view_events import READY, before_snapshot, row_id
+from pipelines.ingest.snapshots.view_events import before_snapshot, row_id
 from schemas.events import CREATIONS, ENDPOINT_FACTS
 
 ATTRIBUTES = ("group", "contract", "local_service", "remote_service", "level")

@@ -30,6 +30,7 @@ from pipelines.engine.materialize import Materialize, materialize_selections
 from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messages_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
+from pipelines.ingest.snapshots.queue_statuses import statuses_of
 from pipelines.ingest.snapshots.validation import validate_endpoints, validate_queue_events
 from pipelines.ingest.snapshots.view_events import (
     PLACE,
@@ -66,6 +67,7 @@ class SnapshotBatch:
         by_day: rows by the UTC day of their snapshot.
         newest: the newest moment of each of these days.
         monitors: rows of `queue_monitors` without batch.
+        statuses: rows of `queue_statuses` without batch.
     """
 
     rows: int
@@ -75,6 +77,7 @@ class SnapshotBatch:
     by_day: Counter[date]
     newest: dict[date, datetime]
     monitors: Sequence[tuple[Any, ...]] = ()
+    statuses: Sequence[tuple[Any, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,7 @@ def take_snapshots(
         by_day=by_day,
         newest=newest,
         monitors=_monitors(views.read, views.of_kinds),
+        statuses=statuses_of(views.snapshots, views.read[QUEUE].accepted if QUEUE in views.read else None),
     )
 
 

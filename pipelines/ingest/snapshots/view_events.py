@@ -7,7 +7,7 @@ The vendor's documentation of the views describes the columns.
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.views import ENDPOINTS, MONITORS, QUEUE, QUEUES, TASKS, TRANSMISSION
+from pipelines.config.snapshots.views import ENDPOINTS, MONITORS, QUEUE, QUEUES, READY, TASKS, TRANSMISSION
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
 from pipelines.state.messages import UNKNOWN
 from schemas.events import END, ENDPOINT_FACTS
@@ -22,8 +22,6 @@ OPEN = ("SO", "SI", "CO", "ER")
 ERROR, CLOSED = "ER", "CD"
 NAMED_STATES = (*ENDED, ERROR)
 """States that the id of an event has: they are shown where an endpoint is explained."""
-READY = 1
-"""The status of a message that a RECEIVE may return."""
 SYSTEM = "http://schemas.microsoft.com/SQL/ServiceBroker/"
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import functions as F
 
+from pipelines.config.snapshots.views import queue_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import SNAPSHOTS
@@ -27,4 +28,21 @@ def read_newest_views(warehouse: Warehouse, view: str, as_of: datetime) -> Newes
     )
     return {
         (row["instance"], row["database"]): (row["newest"], row["complete"]) for row in collect_rows(newest)
+    }
+
+
+def read_newest_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], datetime]:
+    """When each queue's newest view up to as_of was taken.
+
+    Args:
+        warehouse: what to read; one without snapshots has none.
+        as_of: snapshots that were taken later do not count.
+    """
+    if not warehouse.exists(SNAPSHOTS):
+        return {}
+    views = warehouse.read(SNAPSHOTS).where(F.col("view").contains(".") & (F.col("taken_at") <= F.lit(as_of)))
+    newest = views.groupBy("instance", "database", "view").agg(F.max("taken_at").alias("newest"))
+    return {
+        (row["instance"], row["database"], queue_of(row["view"])): row["newest"]
+        for row in collect_rows(newest)
     }

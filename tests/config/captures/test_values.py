@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
+from pipelines.config.captures.capture import read_capture
+from pipelines.config.captures.databases import snapshots_of
 from tests.support.capture_tools import FORMS
 from tests.support.captures import (
     HOSTILE_NAMES,
     Captured,
     capture_lines,
+    change_line,
     counted,
     find_lines,
     spell_time,
     to_line,
+    write_capture,
 )
 from tests.support.factories import NOON, Row, at
 from tests.support.read_captures import read_file, read_lines, rows_of, small_lines
@@ -155,6 +159,22 @@ def test_what_a_capture_says_of_databases_and_views(tmp_path: Path) -> None:
     assert b["queue dbo.TargetQueue of B"]["complete"] is True
     assert c["transmission_queue of C"]["complete"] is True
     assert "VIEW SERVER STATE" in c["dm_broker_queue_monitors of C"]["error"]
+
+
+def test_rows_of_a_queue_that_do_not_wait_are_counted(tmp_path: Path) -> None:
+    """Version 2 of the script counts them, and shows none."""
+    given = [ready(1, False, 0), *({**ready(2, False, 0), "status": status} for status in (0, 0, 2))]
+    lines = capture_lines({"B": views(dbo_TargetQueue=given)})
+    path = write_capture(tmp_path / "c.jsonl", lines)
+    [snapshot], notes = snapshots_of(read_capture(str(path)), "SQL1", None)
+    assert snapshot.statuses == {"dbo.TargetQueue": {0: 2, 1: 1, 2: 1}}
+    lines = change_line(lines, find_lines(lines, view="conversation_endpoints", count=0)[0], of_system)
+    [_], notes = snapshots_of(read_capture(str(write_capture(path, lines))), "SQL1", None)
+    assert notes == ["database B: 1,204 endpoints of the system are left out"]
+
+
+def of_system(line: Row) -> Row:
+    return {**line, "system_rows": 1204}
 
 
 def test_a_queue_that_the_script_cut_is_not_complete(tmp_path: Path) -> None:
