@@ -40,7 +40,7 @@ def report_next(
 
     Returns:
         `as_of`, the queue or instance, `next`: the messages in order, and `held_back`: of a queue, how many
-        messages wait in a queue that is off or a group that is locked, by state; of an instance, how many wait
+        messages wait in a queue that is off or a locked group, by state; of an instance, how many wait
         for queues that are off (queue_off). `queue_off` has the queue if it is off, `queues_off` all queues
         that messages of the instance wait for; see `queues_off_at`. All are empty where nothing waits.
         `statuses` has the rows of the queue by status in its newest snapshot, where some do not wait.
