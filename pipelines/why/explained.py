@@ -25,6 +25,7 @@ from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import Cause, Explained
+from pipelines.why.databases import find_of_databases
 from pipelines.why.monitors import monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
@@ -87,6 +88,7 @@ def explained_rows(
         near=near,
         locks=partial(locks_of, warehouse, catalog, as_of),
         off={format_queue(row): _about_off(row) for row in off},
+        of_databases=find_of_databases(warehouse, settings, as_of),
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
         groups=cache(partial(_count_groups, rows)),
     )

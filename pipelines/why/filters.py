@@ -12,6 +12,7 @@ from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.engine.frames import among
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.places import Place
 from schemas.ids import canonical_text
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
@@ -50,6 +51,13 @@ class Filters:
             "remote_service": self.remote_service,
         }
         return {column: name for column, name in given.items() if name is not None}
+
+    def has_database(self, place: Place) -> bool:
+        """Whether a database is asked about, by its place, and not some of its messages alone."""
+        _, instance, database, _ = place
+        some = (self.queue, self.conversation, self.is_transmission or None, *self.names.values())
+        is_here = self.instance in (None, instance) and self.database in (None, database)
+        return is_here and all(each is None for each in some)
 
     def of(self, rows: DataFrame, queues: list[tuple[str, str, str]]) -> DataFrame:
         """The rows that fit.

@@ -81,6 +81,8 @@ def report_why(
         ),
     )
     findings = [(place, cause) for place in places for cause in told.get(place, ())]
+    of_databases = [each for each in found.of_databases if filters.has_database(each[0])]
+    findings += [(place, tell(row, place, limit, teller)) for place, row in of_databases]
     findings.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     return {
         "as_of": as_of,
@@ -141,12 +143,16 @@ def find_findings(
     """
     teller = teller_of(settings, as_of)
     pairs = [(place_of(row), row) for row in _count_causes(found.rows, *PLACE, teller=teller)]
+    pairs += found.of_databases
     pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     urgent = [pair for pair in pairs if pair[1]["severity"] != ORDER]
     asked, limit = (pairs, MOST_DETAILS) if is_all_told else (urgent[:most], most)
-    details = _details({row["code"] for _, row in asked}, found, found.rows, limit)
+    codes = {row["code"] for _, row in asked if "details" not in row}
+    details = _details(codes, found, found.rows, limit)
     told = [
-        _finding(place, tell({**row, "details": details[row["code"]][place]}, place, limit, teller))
+        _finding(
+            place, tell({"details": details.get(row["code"], {}).get(place), **row}, place, limit, teller)
+        )
         for place, row in asked
     ]
     verdict = verdict_sentence(settings.catalog, found.rows, urgent, as_of)

@@ -47,7 +47,7 @@ def _waiting(rows: DataFrame, as_of: datetime) -> str:
 
 
 def _stopped_queues(catalog: Catalog, stopped: Sequence[tuple[Place, Row]]) -> list[str]:
-    off = {place[1:] for place, _ in stopped if place[0] == "receive"}
+    off = {place[1:] for place, _ in stopped if place[0] == "receive" and place[3]}
     queues = off | {row[:3] for row in catalog.queue_rows()}
     verb = "is" if len(off) == 1 else "are"
     return [f"{len(off):,} of {format_count(len(queues), 'queue')} {verb} stopped"] if off else []

@@ -23,17 +23,25 @@ def print_why(answer: Row) -> None:
     def say(line: str, style: str = "") -> None:
         console.print(line, style=style, soft_wrap=True)
 
+    def tell(cause: Row) -> None:
+        say(f"- {cause['sentence']}.")
+        say(f"  To do: {cause['action']}")
+        say(f"  More: {cause['command']}")
+
     if not answer["places"]:
         say(f"No open message fits at {format_instant(answer['as_of'])}.")
     for caveat in answer["caveats"]:
         say(f"{caveat[0].upper()}{caveat[1:]}.")
+    for finding in answer["findings"]:
+        if finding["kind"] == "receive" and finding["queue"] is None:
+            say(format_place(finding), "bold")
+            tell(finding)
+            say("")
     for place in answer["places"]:
         say(format_place(place), "bold")
         say(situation_sentence(place, answer["as_of"]))
         for cause in _shown_causes(place):
-            say(f"- {cause['sentence']}.")
-            say(f"  To do: {cause['action']}")
-            say(f"  More: {cause['command']}")
+            tell(cause)
         say("")
 
 
@@ -49,6 +57,8 @@ def _shown_causes(place: Row) -> list[Row]:
 
 def format_place(place: Row) -> str:
     """A place as people call it."""
+    if place["kind"] == "receive" and place["queue"] is None:
+        return f"Database {queue_text([place['instance'], place['database']])}"
     if place["kind"] == "receive":
         return f"Queue {queue_text([place['instance'], place['database'], place['queue']])}"
     if place["kind"] == "transmission":

@@ -13,7 +13,14 @@ from tests.support.strategies.backlogs import ACTIVATION, backlog_log
 
 LOGS, WITH_SNAPSHOTS = 200, 100
 OF_SNAPSHOTS = ("transmission_status", "handle_unknown")
-OF_SCENES = ("broker_disabled", "monitor_dropped", "monitor_missing", "too_many_tasks")
+OF_SCENES = (
+    "broker_disabled",
+    "broker_changed",
+    "conversations_gone",
+    "monitor_dropped",
+    "monitor_missing",
+    "too_many_tasks",
+)
 """Causes that no random log has; scenes and inputs from the field do."""
 """The causes that no log shows."""
 

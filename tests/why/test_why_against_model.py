@@ -49,7 +49,14 @@ def test_backlogs_have_every_cause_as_in_the_model(session: SparkSession, tmp_pa
     project.add(log.events)
     project.run(session, log.as_of)
     found = answer_of(project, session, log.as_of)
-    of_scenes = {"broker_disabled", "monitor_dropped", "monitor_missing", "too_many_tasks"}
+    of_scenes = {
+        "broker_disabled",
+        "broker_changed",
+        "conversations_gone",
+        "monitor_dropped",
+        "monitor_missing",
+        "too_many_tasks",
+    }
     assert {cause["code"] for cause in found["causes"]} == set(CODES) - of_scenes
     moment = moment_of(log, ACTIVATION, snapshots=snapshots)
     expected = why(moment, limit=LIMIT)

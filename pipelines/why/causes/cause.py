@@ -16,7 +16,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_count
 from pipelines.lint.pairs import suggested_rule
-from pipelines.why.places import Row
+from pipelines.why.places import Place, Row
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 
 STOPPED, BLOCKED, MISCONFIGURED, ORDER = SEVERITIES = ("stopped", "blocked", "misconfigured", "order")
@@ -41,6 +41,7 @@ class Explained:
         off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
         tasks: activated tasks that the newest snapshot shows, by queue as printed; null if not known.
+        of_databases: `find_of_databases`.
         groups: conversation groups with messages, by queue as printed, as few answers ask for it.
     """
 
@@ -49,6 +50,7 @@ class Explained:
     locks: Callable[[DataFrame], DataFrame]
     off: Mapping[str, Mapping[str, Any]]
     tasks: Mapping[str, int | None]
+    of_databases: Sequence[tuple[Place, Row]]
     groups: Callable[[], Mapping[str, int]]
 
 

@@ -17,7 +17,6 @@ from pipelines.why.causes.cause import (
     Explained,
     Occurrence,
     Teller,
-    format_database_of,
     format_queue_of,
     format_time,
     same,
@@ -68,38 +67,6 @@ class GroupLocked(Cause):
         if at.first["transaction_id"] is None:
             return "end the transaction that holds the group"
         return "end that transaction: commit it, or roll it back"
-
-
-class BrokerDisabled(Cause):
-    """A snapshot shows that Service Broker is off in the database (is_broker_enabled 0).
-
-    What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
-    order, readers or rules holds beside it. ENABLE_BROKER turns it on, and NEW_BROKER in a copy that stays
-    beside its original, which ends all its conversations (the vendor's page "ALTER DATABASE SET Options").
-    """
-
-    code = "broker_disabled"
-    severity = STOPPED
-    condition = "kind <> 'unresolved' and broker_off_at is not null"
-    columns = {**same("instance"), "database": "broker_database", "seen_at": "broker_off_at"}
-    holds_without_broker = True
-
-    def sentence(self, at: Occurrence) -> str:
-        return (
-            f"{at.count('wait')}, and Service Broker is off in {format_database_of(at.first)} "
-            f"(is_broker_enabled 0, snapshot of {format_time(at.first['seen_at'])}): what it sends stays in "
-            f"its transmission queue, and nothing is delivered to it{at.more}"
-        )
-
-    def action(self, at: Occurrence) -> str:
-        database = quote_name(at.first["database"])
-        return (
-            "turn it on; in a copy that stays beside its original, SET NEW_BROKER in place of ENABLE_BROKER, "
-            f"which ends all its conversations: ALTER DATABASE {database} SET ENABLE_BROKER"
-        )
-
-    def command(self, at: Occurrence) -> tuple[str, ...]:
-        return ("waiting",)
 
 
 class OfReaders(Cause):

@@ -16,10 +16,10 @@ from .why_rules import rule_causes
 
 CODES = (
     "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "more_specific_rule",
-    "no_rule", "outranked", "own_group_first", "older_first", "first_in_line", "group_locked",
-    "broker_disabled", "monitor_dropped", "monitor_missing", "queue_off", "not_received", "rolled_back",
-    "too_many_tasks", "honor_off", "transmission_status", "endpoint_unknown", "service_not_in_catalog",
-    "handle_unknown",
+    "no_rule", "outranked", "own_group_first", "older_first", "first_in_line", "broker_disabled",
+    "broker_changed", "conversations_gone", "group_locked", "monitor_dropped", "monitor_missing", "queue_off",
+    "not_received", "rolled_back", "too_many_tasks", "honor_off", "transmission_status", "endpoint_unknown",
+    "service_not_in_catalog", "handle_unknown",
 )  # fmt: skip
 """In the order of the table of causes."""
 SEVERITIES = ("stopped", "blocked", "misconfigured", "order")

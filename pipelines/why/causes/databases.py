@@ -1,0 +1,100 @@
+"""Causes that lie in a database."""
+
+from pipelines.config.rules.tsql_script import quote_name
+from pipelines.console.wording import format_count
+from pipelines.why.causes.cause import STOPPED, Cause, Occurrence, format_database_of, format_time, same
+
+ROUTES = (
+    "routes that name the old broker id have to be made again with the new one, and conversations begun again"
+)
+
+
+class BrokerDisabled(Cause):
+    """A snapshot shows that Service Broker is off in the database (is_broker_enabled 0).
+
+    What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
+    order, readers or rules holds beside it. ENABLE_BROKER turns it on, and NEW_BROKER in a copy that stays
+    beside its original, which ends all its conversations (the vendor's page "ALTER DATABASE SET Options").
+    """
+
+    code = "broker_disabled"
+    severity = STOPPED
+    condition = "kind <> 'unresolved' and broker_off_at is not null"
+    columns = {**same("instance"), "database": "broker_database", "seen_at": "broker_off_at"}
+    holds_without_broker = True
+
+    def sentence(self, at: Occurrence) -> str:
+        return (
+            f"{at.count('wait')}, and Service Broker is off in {format_database_of(at.first)} "
+            f"(is_broker_enabled 0, snapshot of {format_time(at.first['seen_at'])}): what it sends stays in "
+            f"its transmission queue, and nothing is delivered to it{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        database = quote_name(at.first["database"])
+        return (
+            "turn it on; in a copy that stays beside its original, SET NEW_BROKER in place of ENABLE_BROKER, "
+            f"which ends all its conversations: ALTER DATABASE {database} SET ENABLE_BROKER"
+        )
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("waiting",)
+
+
+class OfDatabase(Cause):
+    """What has happened to a database: no open message has it, and `pipelines.why.databases` finds it."""
+
+    condition = "false"
+    severity = STOPPED
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("differences",)
+
+
+class BrokerChanged(OfDatabase):
+    """A snapshot of the day before as_of shows another service_broker_guid than the snapshot before it.
+
+    NEW_BROKER does that: it removes all conversations of the database at once, without a message to the far
+    sides. Routes that name the old id have to be made again (the vendor's page "ALTER DATABASE SET Options").
+    """
+
+    code = "broker_changed"
+    columns = same("instance", "database", "before", "seen_at", "old", "new")
+
+    def sentence(self, at: Occurrence) -> str:
+        row = at.first
+        return (
+            f"the broker id of {format_database_of(row)} has changed (NEW_BROKER): it was {row['old']} in "
+            f"the snapshot of {format_time(row['before'])}, and is {row['new']} in that of "
+            f"{format_time(row['seen_at'])}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return f"{ROUTES}; the far sides know nothing of it"
+
+
+class ConversationsGone(OfDatabase):
+    """All open conversation endpoints of a database are gone between two complete snapshots.
+
+    The later snapshot is of the day before as_of, the earlier one shows at least five of them, and at least
+    one message that nobody had read. NEW_BROKER and a restore do that; the details say whether the broker id
+    has changed, too.
+    """
+
+    code = "conversations_gone"
+    columns = same("instance", "database", "before", "seen_at", "conversations", "unread", "broker_changed")
+
+    def sentence(self, at: Occurrence) -> str:
+        row = at.first
+        conversations = format_count(row["conversations"], "conversation")
+        unread = format_count(row["unread"], "unread message")
+        sentence = (
+            f"all {conversations} of {format_database_of(row)} and {unread} are gone since the snapshot of "
+            f"{format_time(row['before'])}, in that of {format_time(row['seen_at'])}"
+        )
+        return f"{sentence}; the broker id has changed (NEW_BROKER)" if row["broker_changed"] else sentence
+
+    def action(self, at: Occurrence) -> str:
+        if at.first["broker_changed"]:
+            return ROUTES
+        return "find out who ended them, or whether the database was restored, before new ones are begun"
