@@ -165,10 +165,11 @@ format: setup ## format the code and fix what can be fixed
 	@$(PYTHON_IN_VENV) -m ruff format .
 
 .PHONY: docs
-docs: setup ## write docs/data-dictionary.md from the schemas
+docs: setup ## write docs/data-dictionary.md from the schemas, and docs/findings.md from the causes
 	@mkdir -p docs build
 	@$(PYTHON_IN_VENV) -m schemas.dictionary > build/data-dictionary.md
-	@mv build/data-dictionary.md docs/data-dictionary.md
+	@$(PYTHON_IN_VENV) -m dev.findings_page > build/findings.md
+	@mv build/data-dictionary.md build/findings.md docs
 
 .PHONY: package
 package: setup ## write the wheel of the command and its packages to build/

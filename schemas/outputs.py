@@ -353,7 +353,7 @@ FINDINGS = Table(
     columns=(
         AS_OF,
         AS_OF_KEY,
-        required("code", "string", "cause: docs/why.md"),
+        required("code", "string", "cause: docs/findings.md"),
         required("severity", "string", "stopped, blocked, misconfigured or order"),
         *PLACE,
         optional("queue", "string", "queue; null unless receive, and if the whole database is meant"),

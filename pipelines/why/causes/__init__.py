@@ -1,4 +1,4 @@
-"""The causes of `why`, in the order of docs/why.md: that of the modules, and of the classes in each."""
+"""The causes of `why`, in the order of the modules, and of the classes in each."""
 
 from pipelines.why.causes import databases, order, readers, rules, sending, unplaced
 from pipelines.why.causes.cause import Cause

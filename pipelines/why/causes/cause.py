@@ -1,7 +1,7 @@
 """What causes have in common: a condition on open messages, the columns of their details, and words.
 
 A new cause is a subclass in one of the modules beside this one, listed in `causes/__init__.py`. Its docstring
-is its paragraph in docs/why.md.
+is its part of docs/findings.md (`make docs`): when it holds, and what to do.
 """
 
 import re

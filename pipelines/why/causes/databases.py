@@ -13,8 +13,10 @@ class BrokerDisabled(Cause):
     """A snapshot shows that Service Broker is off in the database (is_broker_enabled 0).
 
     What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
-    order, readers or rules holds beside it. ENABLE_BROKER turns it on, and NEW_BROKER in a copy that stays
-    beside its original, which ends all its conversations (the vendor's page "ALTER DATABASE SET Options").
+    order, readers or rules holds beside it.
+
+    To do: turn it on with ENABLE_BROKER; in a copy that stays beside its original with NEW_BROKER, which ends
+    all its conversations (the vendor's page "ALTER DATABASE SET Options").
     """
 
     code = "broker_disabled"
@@ -55,7 +57,9 @@ class BrokerChanged(OfDatabase):
     """A snapshot of the day before as_of shows another service_broker_guid than the snapshot before it.
 
     NEW_BROKER does that: it removes all conversations of the database at once, without a message to the far
-    sides. Routes that name the old id have to be made again (the vendor's page "ALTER DATABASE SET Options").
+    sides (the vendor's page "ALTER DATABASE SET Options").
+
+    To do: make the routes that name the old id again, then start new conversations.
     """
 
     code = "broker_changed"
@@ -79,6 +83,8 @@ class ConversationsGone(OfDatabase):
     The later snapshot is of the day before as_of, the earlier one shows at least five of them, and at least
     one message that nobody had read. NEW_BROKER and a restore do that; the details say whether the broker id
     has changed, too.
+
+    To do: find out who ended them, or whether the database was restored, before new ones are started.
     """
 
     code = "conversations_gone"

@@ -43,6 +43,8 @@ class Outranked(Ahead):
 
     In a transmission queue these are messages of other conversations with a higher transmit_priority (the
     vendor's page "Conversation Priorities"). The details name the three largest kinds of them.
+
+    To do: raise their level by a rule, or lower that of the others. Try it with what-if first.
     """
 
     code = "outranked"
@@ -55,7 +57,10 @@ class Outranked(Ahead):
 
 
 class OwnGroupFirst(Cause):
-    """Messages of the same group, or conversation, are ahead. One reader at a time holds a group."""
+    """Messages of the same group, or conversation, are ahead. One reader at a time holds a group.
+
+    To do: split the work into more conversations.
+    """
 
     code = "own_group_first"
     severity = ORDER
@@ -80,8 +85,9 @@ class OwnGroupFirst(Cause):
 class OlderFirst(Ahead):
     """Messages of other groups are ahead that are not of a higher level: they arrived earlier.
 
-    A rule tells them apart. A queue that is served faster helps all; what waits to be sent has no readers,
-    and is sent one after the other.
+    What waits to be sent has no readers, and is sent one after the other.
+
+    To do: tell them apart by a rule, or serve the queue faster, which helps all.
     """
 
     code = "older_first"
@@ -99,6 +105,9 @@ class FirstInLine(Cause):
     """The next RECEIVE takes the message, or it is sent next.
 
     It does not hold for what waits for a queue that is off, or where the server says why.
+
+    To do: see the readers of the queue; for what waits to be sent, the network, the routes and the far
+    instance.
     """
 
     code = "first_in_line"

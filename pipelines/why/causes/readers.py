@@ -38,7 +38,10 @@ OFF = "off_name string, off_instance string, off_database string, off_queue stri
 
 
 class GroupLocked(Cause):
-    """An open transaction holds the group. The details have the transaction, its session and since when."""
+    """An open transaction holds the group. The details have the transaction, its session and since when.
+
+    To do: commit that transaction, or roll it back.
+    """
 
     code = "group_locked"
     severity = BLOCKED
@@ -77,7 +80,11 @@ class OfReaders(Cause):
 
 
 class MonitorDropped(OfReaders):
-    """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader."""
+    """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader.
+
+    To do: turn its activation on again, and look whether a monitor appears (the vendor's page
+    "sys.dm_broker_queue_monitors").
+    """
 
     code = "monitor_dropped"
     severity = STOPPED
@@ -96,7 +103,10 @@ class MonitorDropped(OfReaders):
 
 
 class MonitorMissing(MonitorDropped):
-    """Activation is on, and the complete view of monitors has none of the queue: no reader is started."""
+    """Activation is on, and the complete view of monitors has none of the queue: no reader is started.
+
+    To do: that of monitor_dropped.
+    """
 
     code = "monitor_missing"
     condition = "state in ('ready', 'group_locked') and monitor_is_missing"
@@ -112,7 +122,9 @@ class QueueOff(Cause):
     """The queue is off, or the message waits to be sent to a queue of the same instance that is off.
 
     `waits_for` names that queue. Five rollbacks in a row turn a queue off (the vendor's page "Poison Message
-    Detection"); the details name the message behind them. Take it out, then turn the queue on.
+    Detection"); the details name the message behind them.
+
+    To do: take that message out, or mend its reader, then turn the queue on.
     """
 
     code = "queue_off"
@@ -164,6 +176,8 @@ class NotReceived(OfReaders):
     The reason is `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started`, `notified` or
     `not_due`, by the [monitor](activation.md) as it is replayed. The queue is stopped if a message has waited
     `why.stopped_after` of the [settings](settings.md) (10 min); before that, it may be a matter of order.
+
+    To do: see why no reader runs: activation of the queue, its procedure, the log of the application.
     """
 
     code = "not_received"
@@ -188,7 +202,10 @@ class NotReceived(OfReaders):
 
 
 class RolledBack(Cause):
-    """A message of a queue was received and rolled back. Mend the reader."""
+    """A message of a queue was received and rolled back.
+
+    To do: mend the reader. After five rollbacks in a row the server turns the queue off.
+    """
 
     code = "rolled_back"
     severity = BLOCKED
@@ -211,6 +228,9 @@ class TooManyTasks(OfReaders):
     """A snapshot shows more activated tasks of the queue than MAX_QUEUE_READERS.
 
     A monitor in state DROPPED may still have tasks.
+
+    To do: see what these tasks do (the vendor's page "sys.dm_broker_activated_tasks"). They end with their
+    procedure.
     """
 
     code = "too_many_tasks"

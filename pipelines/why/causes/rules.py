@@ -37,7 +37,9 @@ class RuleNewerThanEndpoint(Cause):
 
     An endpoint gets its level once (the vendor's page "CREATE BROKER PRIORITY"). On the server, compare
     `priority` in sys.conversation_endpoints with sys.conversation_priorities. A pool of open dialogs is the
-    usual case. Let readers drain the conversations first, then end them and start new ones: END CONVERSATION
+    usual case.
+
+    To do: let readers drain the conversations first, then end them and start new ones. END CONVERSATION
     deletes their unread messages (the vendor's page "END CONVERSATION").
     """
 
@@ -61,7 +63,9 @@ class RuleNewerThanEndpoint(Cause):
 class RuleChangedSince(Cause):
     """The rule had another level or other criteria when the endpoint was created, or another one has gone.
 
-    The rule that has gone stood on an earlier step. The action is that of rule_newer_than_endpoint.
+    The rule that has gone stood on an earlier step.
+
+    To do: that of rule_newer_than_endpoint.
     """
 
     code = "rule_changed_since"
@@ -84,8 +88,9 @@ class RuleChangedSince(Cause):
 class NearMiss(Cause):
     """A rule with a higher level misses by one criterion, whose name is near.
 
-    [Near](semantics.md#near-names) names differ in case, in blanks, or by two letters at most. Correct
-    the name; existing conversations keep their level.
+    [Near](semantics.md#near-names) names differ in case, in blanks, or by two letters at most.
+
+    To do: correct the name. Existing conversations keep their level.
     """
 
     code = "near_miss"
@@ -118,7 +123,9 @@ class NearMiss(Cause):
 class OtherSideOnly(Cause):
     """The endpoint has no rule, and the other end of the conversation has one with a higher level.
 
-    Each end takes its level from the rules of its own database. Add the rule that the action prints.
+    Each end takes its level from the rules of its own database.
+
+    To do: add the rule that the action prints.
     """
 
     code = "other_side_only"
@@ -145,7 +152,9 @@ class OtherSideOnly(Cause):
 class MoreSpecificRule(Cause):
     """A rule of an earlier step wins, and one of a later step has a higher level.
 
-    See the [ladder](semantics.md#priority-of-an-endpoint). Change one of the two.
+    See the [ladder](semantics.md#priority-of-an-endpoint).
+
+    To do: change one of the two. Existing conversations keep their level.
     """
 
     code = "more_specific_rule"
@@ -179,7 +188,9 @@ _OTHERS = (RuleNewerThanEndpoint, RuleChangedSince, NearMiss, OtherSideOnly, Mor
 class NoRule(Cause):
     """No rule fits, and other messages of the place have a rule with a higher level.
 
-    No cause above holds. Add the rule that the action prints, if these messages are to go first.
+    No cause above holds.
+
+    To do: add the rule that the action prints, if these messages are to go first.
     """
 
     code = "no_rule"

@@ -20,8 +20,9 @@ class HonorOff(Cause):
     """The message has a level above 5, and the database that holds it does not honor priorities.
 
     It does not hold for what waits for a queue that is off, or where the server says why: its level is not
-    why it waits. ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON (the vendor's page "ALTER DATABASE SET
-    Options").
+    why it waits.
+
+    To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON (the vendor's page "ALTER DATABASE SET Options").
     """
 
     code = "honor_off"
@@ -47,6 +48,8 @@ class TransmissionStatus(Cause):
 
     Texts that differ in numbers, ids, addresses, times and quoted parts count as one; the text is that of the
     message that has waited longest. The vendor's page "sys.transmission_queue" has its column.
+
+    To do: do what the text asks for.
     """
 
     code = "transmission_status"

@@ -27,7 +27,10 @@ class Unplaced(Cause):
 
 
 class EndpointUnknown(Unplaced):
-    """No input shows the creation of the endpoint before as_of."""
+    """No input shows the creation of the endpoint before as_of.
+
+    To do: add the endpoint events, or a snapshot of that database.
+    """
 
     code = "endpoint_unknown"
     condition = "reason = 'endpoint_unknown'"
@@ -36,7 +39,10 @@ class EndpointUnknown(Unplaced):
 
 
 class ServiceNotInCatalog(Unplaced):
-    """The catalog has no queue for the service."""
+    """The catalog has no queue for the service.
+
+    To do: add the service and its queue to the catalog; `priorities waiting` prints the lines.
+    """
 
     code = "service_not_in_catalog"
     condition = "reason = 'service_not_in_catalog'"
@@ -48,6 +54,8 @@ class HandleUnknown(Unplaced):
     """A snapshot shows the message under a handle that no endpoint has.
 
     It does not hold where the server says why it still has the message.
+
+    To do: take a capture that shows all conversation endpoints of that database.
     """
 
     code = "handle_unknown"

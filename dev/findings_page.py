@@ -1,0 +1,45 @@
+"""The page of findings: each cause by its severity, in the words of its docstring.
+
+`make docs` writes it: python -m dev.findings_page > docs/findings.md
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+
+from pipelines.report.findings import MEANINGS
+from pipelines.why.causes import CAUSES
+from pipelines.why.causes.cause import ORDER, SEVERITIES
+
+PREFACE = """# Findings
+
+A finding says why messages of a queue, or of the transmission queue of an instance, wait. `nightly`,
+`priorities why`, the [page](report.md) and the table `findings` name it by its code. Below stands for each
+code when it holds, and what to do. What stops comes before what is slow. The codes of rule files, such as
+R307, have [a page of their own](lint.md)."""
+ORDER_MEANING = "other messages go first. `priorities why` alone tells these."
+
+
+def findings_page() -> str:
+    """Write the page."""
+    return "\n\n".join([PREFACE, *_sections()]) + "\n"
+
+
+def _sections() -> Iterator[str]:
+    meanings = {**MEANINGS, ORDER: ORDER_MEANING}
+    causes = {name: [cause for cause in CAUSES if cause.severity == name] for name in SEVERITIES}
+    rows = ["| severity | what it means | findings |", "|---|---|---|"]
+    for severity, of_severity in causes.items():
+        names = ", ".join(f"[{cause.code}](#{cause.code})" for cause in of_severity)
+        meaning = meanings[severity]
+        rows.append(f"| {severity} | {meaning[0].upper()}{meaning[1:]} | {names} |")
+    yield "\n".join(rows)
+    for severity, of_severity in causes.items():
+        yield f"## {severity.capitalize()}"
+        for cause in of_severity:
+            yield f"### {cause.code}\n\n{inspect.cleandoc(type(cause).__doc__ or '')}"
+
+
+if __name__ == "__main__":
+    # Bytes, so that no locale decides about the page's encoding.
+    sys.stdout.buffer.write(findings_page().encode("utf-8"))
