@@ -5,12 +5,14 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings, load_settings
+from pipelines.config.model import EventSource
 from pipelines.config.nearest import nearest
 from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
@@ -18,6 +20,9 @@ from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
 from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.packages import installed_clients, require_engine
+
+if TYPE_CHECKING:
+    from pipelines.storage.inputs.mapped_rows import SourceMapping
 
 OK, WARNED, FAILED, SKIPPED = "ok", "warn", "ERROR", "-"
 Line = tuple[str, str, str]
@@ -58,7 +63,10 @@ class _Report:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Parse the command line, look, and print a line for each thing; nothing is written, no engine starts."""
+    """Parse the command line, look, and print a line for each thing; nothing is written.
+
+    An engine starts only for a source with a mapping, to show what its rows become.
+    """
     parser = Parser(
         "check",
         "Check what a run needs: settings, catalog, rules, the columns of every input, engine, Java, "
@@ -131,12 +139,16 @@ def _unknown_names(settings: Settings) -> Iterator[str]:
 
 def _inputs(settings: Settings) -> Iterator[str]:
     from pipelines.storage.inputs.columns import compare_columns
+    from pipelines.storage.inputs.mapped_rows import mapping_of
     from schemas import CONTRACTS
+    from schemas.events import table_of
 
     problems: list[str] = []
     for name, given in settings.inputs.by_name().items():
         try:
-            files, differences = compare_columns(CONTRACTS[name], given)
+            mapping = mapping_of(name, given)
+            contract = CONTRACTS[table_of(name)] if mapping is None else mapping.taken
+            files, differences = compare_columns(contract, given)
         except FileNotFoundError:
             problems.append(f"inputs.{name}: {given.path} is not there; make that folder, or name another")
             continue
@@ -145,10 +157,13 @@ def _inputs(settings: Settings) -> Iterator[str]:
             continue
         problems += differences
         if not differences:
+            fitting = "contract" if mapping is None else "mapping"
             found = (
-                f"{format_count(files, 'file')} with the columns of the contract" if files else "no file yet"
+                f"{format_count(files, 'file')} with the columns of the {fitting}" if files else "no file yet"
             )
             yield f"{name}: {found} ({given.format}, {given.path})"
+            if mapping is not None:
+                yield from _mapped(mapping, given, settings, has_files=files > 0)
     for snapshot in settings.snapshots:
         declared = snapshot.declared
         views = format_count(len(snapshot.files), "view")
@@ -159,6 +174,21 @@ def _inputs(settings: Settings) -> Iterator[str]:
         )
     if problems:
         raise InputError(*problems)
+
+
+def _mapped(
+    mapping: "SourceMapping", given: EventSource, settings: Settings, *, has_files: bool
+) -> Iterator[str]:
+    """What a mapping leaves out, and what the first rows become."""
+    if left := [name for name in mapping.contract.names if name not in (*mapping.columns, *mapping.made)]:
+        yield f"{mapping.source}: null, as nothing gives it: {', '.join(left)}"
+    if not has_files:
+        return
+    from pipelines.engine.session import open_session
+    from pipelines.ingest.first_rows import read_first_rows
+
+    for number, row in enumerate(read_first_rows(open_session("check"), mapping, given, settings), start=1):
+        yield f"{mapping.source}: row {number}: {row}"
 
 
 def _engine() -> Iterator[str]:

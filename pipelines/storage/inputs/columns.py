@@ -1,8 +1,6 @@
 """The columns of an input, compared with its contract without an engine and without reading its rows."""
 
 import json
-from io import TextIOWrapper
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +10,8 @@ from deltalake.exceptions import DeltaError
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
-from pipelines.storage.inputs.json_lines import foreign_problems
-from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_unpacked
+from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields
+from pipelines.storage.inputs.paths import is_empty_folder, list_files
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
 from schemas import EventContract
 
@@ -52,10 +50,9 @@ def compare_columns(contract: EventContract, given: EventSource) -> tuple[int, l
 
 def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
     """What the first lines of a file of JSON lines lack, or have of another type."""
-    with open_unpacked(path) as stream:
-        first = islice(TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), LINES)
-        lines = [line for line in first if line.strip()]
-    for number, line in enumerate(lines, 1):
+    if contract.is_mapped:
+        return lacking_fields(path, contract)
+    for number, line in enumerate(first_lines(path, LINES), 1):
         try:
             row = json.loads(line)
         except ValueError:

@@ -22,7 +22,7 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
         found: the source's types as Spark calls them, by column.
     """
     if contract.is_mapped:
-        return lacking_columns(contract, found)
+        return [said for said, _ in lacking_columns(contract, found)]
     problems = []
     for column in contract.columns:
         actual = found.get(column.name)
@@ -38,11 +38,13 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
     return problems
 
 
-def lacking_columns(contract: EventContract, there: Iterable[str]) -> list[str]:
-    """Say which columns that its mapping names a file lacks."""
+def lacking_columns(contract: EventContract, there: Iterable[str]) -> list[tuple[str, str]]:
+    """Say which columns that its mapping names a file lacks, each with the column."""
     known = list(there)
     return [
-        lacking_column(name, known) for name in dict.fromkeys(contract.called.values()) if name not in known
+        (lacking_column(name, known), name)
+        for name in dict.fromkeys(contract.called.values())
+        if name not in known
     ]
 
 

@@ -1,13 +1,22 @@
 """JSON lines: one object a line, typed by the contract."""
 
+import json
 from collections.abc import Sequence
 from functools import reduce
+from io import TextIOWrapper
+from itertools import islice
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.exports.foreign import AS_UTF8, foreign_text
+from pipelines.config.nearest import nearest
 from pipelines.engine.files import json_string_pattern
-from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
+from pipelines.storage.inputs.contract import (
+    contract_problems,
+    lacking_columns,
+    problems_of_each,
+    raise_together,
+)
 from pipelines.storage.inputs.paths import open_unpacked
 from pipelines.storage.inputs.text import compute_once, join_names, parse_value, read_lines
 from schemas import EventContract
@@ -33,6 +42,8 @@ STRICT = {"mode": "PERMISSIVE", "allowSingleQuotes": "false", "allowNonNumericNu
 NO_PLAIN_TEXT = r"^(?:-?[0-9][0-9.eE+\-]*$|true$|false$|[\[{])"
 """Text that may have been a number, a boolean, an object or an array of the line."""
 
+FIRST_LINES = 100
+"""Lines that say whether a file has the fields of its mapping."""
 START = 4096
 """Bytes of a file that say whether it may be JSON lines."""
 
@@ -45,7 +56,8 @@ def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]
     Raises:
         InputError: a file seems to be something else, such as a trace in XML.
     """
-    raise_together([contract_problems(contract, problems_of_each(paths, foreign_problems))])
+    problems = problems_of_each(paths, lambda path: foreign_problems(path) or lacking_fields(path, contract))
+    raise_together([contract_problems(contract, problems)])
     rows = _parse_lines(spark, contract, paths)
     values = {
         column.name: parse_value(F.col(column.name), column.type)
@@ -104,6 +116,37 @@ def foreign_problems(path: str) -> list[str]:
         return [f"{path}: it is UTF-16; {AS_UTF8}"]
     other = foreign_text(head.removeprefix(b"\xef\xbb\xbf"), is_json=True)
     return [f"{path}: {other}"] if other else []
+
+
+def lacking_fields(path: str, contract: EventContract) -> list[str]:
+    """Which fields of a mapping no one of the first lines has, where they have one of nearly that name.
+
+    A field may well be missing: FOR JSON leaves out nulls.
+    """
+    if not contract.is_mapped:
+        return []
+    try:
+        rows = [row for line in first_lines(path, FIRST_LINES) if isinstance(row := _parsed(line), dict)]
+    except OSError:
+        return []
+    there = {name for row in rows for name in row}
+    others = there - set(contract.called.values())
+    lacking = lacking_columns(contract, there) if rows else []
+    return [f"{path}: {said}" for said, name in lacking if nearest(name, others)]
+
+
+def first_lines(path: str, most: int) -> list[str]:
+    """The first lines of a text file, unpacked, without blank ones."""
+    with open_unpacked(path) as stream:
+        first = islice(TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), most)
+        return [line for line in first if line.strip()]
+
+
+def _parsed(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _parse_lines(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:

@@ -76,6 +76,14 @@ class SourceMapping:
             lengths=frozenset(alias for (_, is_length), alias in names.items() if is_length),
         )
 
+    @property
+    def made(self) -> list[str]:
+        """The columns that are made of others, where the source lacks them."""
+        of_handles = (
+            ["conversation_id", "sent_by_initiator", "is_initiator"] if HANDLE in self.columns else []
+        )
+        return ["event_id", "message_id", *of_handles]
+
     def reads(self, name: str) -> bool:
         """Whether a column of the contract comes from a column of the file."""
         return name in self.columns and self.columns[name].from_ is not None

@@ -1,0 +1,41 @@
+"""The first rows of a mapped source, as a run would take them."""
+
+import json
+
+from pyspark.sql import SparkSession
+
+from pipelines.config.load import Settings
+from pipelines.config.model import EventSource
+from pipelines.ingest.mapped import with_message_ids
+from pipelines.ingest.reasons import with_reasons
+from pipelines.storage.inputs.delta_log import current_version
+from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.mapped_rows import SourceMapping
+from pipelines.storage.inputs.paths import list_files
+from pipelines.storage.inputs.read import read_input
+
+SHOWN = 3
+"""Rows that are shown."""
+
+
+def read_first_rows(
+    spark: SparkSession, mapping: SourceMapping, given: EventSource, settings: Settings
+) -> list[str]:
+    """The first rows of a source's first file that count, each as JSON without nulls; why one is rejected."""
+    if given.format == "delta":
+        file = InputFile(mapping.source, given.path, version=current_version(given.path))
+    else:
+        file = InputFile(mapping.source, list_files(given.path)[0].path)
+    contract = mapping.contract
+    limit = settings.quality.max_line_bytes
+    read = read_input(spark, contract, given.format, [file], max_line_bytes=limit, mapping=mapping)
+    rows = with_reasons(with_message_ids(read, mapping), contract)
+    names = [column.name for column in mapping.mapped if column.name != "event_id"]
+    found = rows.limit(SHOWN).select(*names, "payload", "reasons").collect()
+    return [_told({name: row[name] for name in names}, row["payload"], row["reasons"]) for row in found]
+
+
+def _told(values: dict[str, object], payload: str | None, reasons: str | None) -> str:
+    there = {name: value for name, value in values.items() if value is not None}
+    said = payload or json.dumps(there, default=str, ensure_ascii=False)
+    return f"{said}; rejected: {reasons}" if reasons else said
