@@ -1,8 +1,9 @@
 """The rows of the table `endpoints`, from all events of their conversations."""
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.rules.limits import CRITERIA
+from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.ingest.sides import arrivals
 from pipelines.ladder.ladder import with_level
 from pipelines.state.endpoints import SIDE, group_after_moves
@@ -57,7 +58,10 @@ def find_first_arrivals(message_events: DataFrame, known: DataFrame) -> DataFram
 
 
 def find_created(
-    endpoint_events: DataFrame, sides: DataFrame, arrivals_by_conversation: DataFrame
+    endpoint_events: DataFrame,
+    sides: DataFrame,
+    arrivals_by_conversation: DataFrame,
+    views: DataFrame | None = None,
 ) -> DataFrame:
     """Find the endpoints of conversations as they were created.
 
@@ -65,6 +69,7 @@ def find_created(
         endpoint_events: all endpoint events of the conversations, each once.
         sides: `conversation_sides` of the conversations.
         arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
+        views: complete views, as `infer_endpoint_ends` takes them; None if there is none.
 
     Returns:
         One row per endpoint whose creation is known or can be inferred; key (conversation_id,
@@ -74,11 +79,17 @@ def find_created(
     A target endpoint without DIALOG_CREATED is inferred from the first arrival of a message of the
     initiator, once the initiator endpoint is known. One that has a DIALOG_CREATED was created at the
     earlier of that and the first arrival, whether or not the initiator endpoint is known. A row
-    of a snapshot replaces a creation that was not logged. See docs/semantics.md#what-events-say.
+    of a snapshot replaces a creation that was not logged; it is not before the last complete view that does
+    not show the endpoint. See docs/semantics.md#what-events-say.
     """
     creations = endpoint_events.where(F.col("event_type").isin(*CREATIONS))
+    first = _first_of_each(creations, sides)
+    if views is None:
+        first = first.withColumn("not_before", F.lit(None).cast("timestamp"))
+    else:
+        first = _not_before_views(first, views)
     # The narrow side stands on the left, which is held in memory.
-    of_both = sides.join(_first_of_each(creations, sides), "conversation_id", "right")
+    of_both = sides.join(first, "conversation_id", "right")
     joined = arrivals_by_conversation.withColumn("can_infer", F.lit(True)).join(
         of_both, "conversation_id", "right"
     )
@@ -124,6 +135,28 @@ def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
     )
 
 
+def _not_before_views(first: DataFrame, views: DataFrame) -> DataFrame:
+    """The creations, of which no snapshot's is before the complete view that came before the snapshot.
+
+    That view does not show the endpoint, as the snapshot is the first that does.
+    """
+    place = ["instance", "database"]
+    between = (
+        views.where(F.col("view") == ENDPOINTS_VIEW)
+        .select(*place, F.col("taken_at").alias("not_before"))
+        .withColumn("until", F.lead("not_before").over(Window.partitionBy(*place).orderBy("not_before")))
+    )
+    is_between = (F.col("first.seen_at") > F.col("view.not_before")) & (
+        F.col("view.until").isNull() | (F.col("first.seen_at") <= F.col("view.until"))
+    )
+    for name in place:
+        is_between &= F.col(f"first.{name}") == F.col(f"view.{name}")
+    bounded = first.alias("first").join(F.broadcast(between).alias("view"), is_between, "left")
+    return bounded.select("first.*", "view.not_before").withColumn(
+        "event_time", F.greatest("event_time", "not_before")
+    )
+
+
 def find_kinds(endpoint_events: DataFrame, arrivals_by_conversation: DataFrame) -> DataFrame:
     """The kinds of endpoints that `find_created` can find, unique; perhaps some more.
 
@@ -150,6 +183,7 @@ def resolve_endpoints(
     arrivals_by_conversation: DataFrame,
     known: DataFrame,
     levels: DataFrame,
+    views: DataFrame | None = None,
 ) -> DataFrame:
     """Resolve the endpoints of conversations, with the priority of their creation.
 
@@ -160,6 +194,7 @@ def resolve_endpoints(
         arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
         known: `endpoints` rows of earlier folds, for the priorities that stay.
         levels: `ladder.levels_of_kinds` of their kinds, with queue.
+        views: as in `find_created`.
 
     Returns:
         The rows of `find_created` with the columns of the table `endpoints`, without closed_on and fold; key
@@ -169,7 +204,7 @@ def resolve_endpoints(
     docs/semantics.md#priority-of-an-endpoint.
     """
     with_groups = (
-        moves.join(find_created(endpoint_events, sides, arrivals_by_conversation), SIDE, "right")
+        moves.join(find_created(endpoint_events, sides, arrivals_by_conversation, views), SIDE, "right")
         .withColumn("conversation_group_id", group_after_moves())
         .drop("moved_at", "moved_to")
     )
@@ -198,7 +233,7 @@ def _identity() -> list[Column]:
         either(nothing.cast("string"), "conversation_handle", "conversation_handle"),
         F.when(~inferred, F.coalesce("logged_priority", "server_level")).alias("logged_priority"),
         F.when(inferred | F.col("seen_at").isNull() | (created_at < F.col("event_time")), "log")
-        .when(F.unix_micros("event_time") == F.unix_micros("seen_at") - 1, "snapshot")
+        .when(_is_of_snapshot(), "snapshot")
         .otherwise("lifetime")
         .alias("created_by"),
         F.when(inferred | F.col("seen_at").isNull(), "ladder").otherwise("server").alias("level_source"),
@@ -211,6 +246,12 @@ def _identity() -> list[Column]:
         F.when(inferred, F.col("first_arrival_id")).alias("first_arrival_id"),
         F.when(is_target, F.col("target_ended_at")).otherwise(F.col("initiator_ended_at")).alias("ended_at"),
     ]
+
+
+def _is_of_snapshot() -> Column:
+    """Whether a creation is known from when a snapshot showed it, or a complete view before did not."""
+    is_bounded = F.coalesce(F.col("event_time") == F.col("not_before"), F.lit(False))
+    return is_bounded | (F.unix_micros("event_time") == F.unix_micros("seen_at") - 1)
 
 
 def _with_stored_priority(created: DataFrame, known: DataFrame, levels: DataFrame) -> DataFrame:

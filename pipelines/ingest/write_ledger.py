@@ -172,7 +172,8 @@ def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, materialize: M
     rules = materialize(warehouse.read(PRIORITY_RULES))
     levels = materialize(with_queue(levels_of_kinds(kinds, rules), bindings))
     return _Endpoints(
-        sides, resolve_endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, levels)
+        sides,
+        resolve_endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, levels, batch.views),
     )
 
 

@@ -69,7 +69,7 @@ def infer(
         arrived.join(alone, "conversation_id", "left_semi"),
         ledger.endpoints.join(alone, "conversation_id", "left_semi"),
     )
-    made = materialize(with_queue(find_created(of_conversations, sides, places), bindings))
+    made = materialize(with_queue(find_created(of_conversations, sides, places, views), bindings))
     gone = infer_endpoint_ends(made, of_conversations, views).withColumn("batch", batch)
     with_ends = materialize(of_conversations.unionByName(gone))
     so_far = replace(ledger, message_events=of_messages, endpoint_events=with_ends, endpoints=made)

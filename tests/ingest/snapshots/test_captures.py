@@ -269,3 +269,26 @@ def test_what_a_later_capture_does_not_show(tmp_path: Path) -> None:
         "3 conversation groups were locked",
     ):  # fmt: skip
         assert outcome.err.count(words) == 1, (words, outcome.err)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_an_endpoint_is_not_older_than_a_complete_view_without_it(
+    tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    """Its lifetime says that it was begun an hour before the first capture, which lacks it."""
+    project = CaptureProject(tmp_path)
+    lifetime = at(-60) + timedelta(seconds=2_147_483_647)
+    before, later = (
+        views(conversation_endpoints=[shown(number, False, lifetime=lifetime) for number in range(1, most)])
+        for most in (2, 3)
+    )
+    captures = [(before, NOON), (later, NOON + timedelta(hours=1))]
+    for number in order:
+        found, moment = captures[number]
+        write_captures(project.captures, {("SQL1", "B"): found}, moment)
+        project.run(NOON + timedelta(hours=1))
+    found = project.table("endpoints", ["conversation_id", "created_at", "created_by"])
+    assert sorted((row["created_at"], row["created_by"]) for row in found) == [
+        (at(-60), "lifetime"),
+        (NOON, "snapshot"),
+    ]
