@@ -12,6 +12,7 @@ from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.statements import Note, NoteReason, RuleFile
+from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.config.yaml_file import load_yaml
 
 log = logging.getLogger(__name__)
@@ -77,12 +78,14 @@ def read_changes(current: Settings, given: Sequence[str]) -> Proposal:
     the files, whatever their dates.
 
     Raises:
-        ConfigError: as for `read_replacement`, or a statement does not fit the rules that stand, or is of a
-            database that the settings do not know.
+        ConfigError: as for `read_replacement`, or a statement does not fit the rules that stand, is of a
+            database that the settings do not know, or has a name that its database lacks.
     """
     files = _files(current, "--change", given)
     if unknown := _find_unknown_databases(current, files):
         raise ConfigError(*unknown)
+    if missing := [*find_missing_names(files, current.snapshots, are_later=False)]:
+        raise ConfigError(*map(str, missing))
     if not any(file.statements for file in files):
         raise _no_statement_error(
             f"--change {' '.join(given)}: has no rule statement; name a file with one", files

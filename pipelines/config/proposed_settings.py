@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import KNOWN_ONLY, Settings, load_for_lint
 from pipelines.config.model import Snapshot
 from pipelines.config.proposal import Proposal, count_replaced
+from pipelines.config.rules.statements import RuleFile, RuleStatement, SourceLocation
+from pipelines.config.snapshots.missing_names import find_missing_names
 
 MAY_DIFFER = (
     "a proposal may change rules, honor_broker_priority, receive.top, transmission.starvation and "
@@ -23,14 +26,29 @@ def read_proposed_settings(current: Settings, path: str) -> Proposal:
     Its activation, quality and replay are not looked at.
 
     Raises:
-        ConfigError: the file is wrong, or differs in what a proposal can't change: one line a difference.
+        ConfigError: the file is wrong, or differs in what a proposal can't change, or a new statement has a
+            name that its database lacks: one line each.
     """
     settings, folded = load_for_lint(path, KNOWN_ONLY)
     folded.require_accepted()
     problems = [f"{path}: {difference}; {MAY_DIFFER}" for difference in _differences(current, settings)]
     if problems:
         raise ConfigError(*problems)
+    if missing := [*find_missing_names(_new_files(current, settings), current.snapshots, are_later=False)]:
+        raise ConfigError(*map(str, missing))
     return Proposal(settings, folded, count_replaced(current, settings.rule_files))
+
+
+def _new_files(current: Settings, proposed: Settings) -> Iterator[RuleFile]:
+    """The proposed rule files, with the statements that the current settings do not have."""
+    stated = {_said(each) for file in current.rule_files for each in file.statements}
+    for file in proposed.rule_files:
+        yield replace(file, statements=tuple(each for each in file.statements if _said(each) not in stated))
+
+
+def _said(statement: RuleStatement) -> RuleStatement:
+    """A statement without its place."""
+    return replace(statement, location=SourceLocation("", 0, 0))
 
 
 def _differences(current: Settings, proposed: Settings) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
 from pipelines.config.rules.history import RuleVersion
+from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
@@ -65,9 +66,11 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
 
 
 def warn_of_unread(settings: Settings) -> None:
-    """Warn of what does not count in the rule sources, one line each, with its place."""
+    """Warn of what does not count in the rule sources or on the server, one line each, with its place."""
     for note in settings.rule_notes:
         log.warning("%s", note)
+    for missing in find_missing_names(settings.rule_files, settings.snapshots, are_later=True):
+        log.warning("%s", missing)
 
 
 def stored_history(warehouse: Warehouse) -> list[RuleVersion] | None:

@@ -33,6 +33,7 @@ class FindingCode(Enum):
         Severity.ERROR,
         "a check of existence names a rule or its database in another case",
     )
+    MISSING_NAME = ("R106", Severity.ERROR, "the database lacks the contract or the local service")
     REDUNDANT = ("R201", Severity.WARNING, "without the rule every endpoint would get the same level")
     SAME_LEVEL = ("R202", Severity.NOTE, "the rule gives the level that would apply anyway")
     ONE_SIDED = ("R203", Severity.WARNING, "the rule covers one end of its conversations, no rule the other")

@@ -9,7 +9,9 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
-from pipelines.config.rules.statements import HonorSetting, Note, NoteReason
+from pipelines.config.rules.statements import HonorSetting, Note, NoteReason, RuleFile
+from pipelines.config.snapshots.missing_names import find_missing_names
+from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log import lint_log
@@ -84,6 +86,7 @@ def _of_sources(settings: Settings, history: RuleHistory, moment: datetime | Non
     honor_settings = [each for file in settings.rule_files for each in file.honor_settings]
     return [
         *lint_static(history, settings.catalog, moment=moment, honor_settings=honor_settings),
+        *lint_missing(settings.rule_files, settings.snapshots),
         *lint_unread(settings.rule_notes),
     ]
 
@@ -194,6 +197,16 @@ def lint_refused(refusals: Iterable[Refusal]) -> Iterator[Finding]:
         sentence, _, fix = said.partition("; ")
         database_key = statement.instance, statement.database
         yield Finding(code, code.severity, database_key, statement.name, statement.location, sentence, fix)
+
+
+def lint_missing(files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]) -> Iterator[Finding]:
+    """Yield one finding for each name that the database of a later statement lacks in its newest snapshot."""
+    for missing in find_missing_names(files, snapshots, are_later=True):
+        statement, code = missing.statement, FindingCode.MISSING_NAME
+        place = statement.instance, statement.database
+        yield Finding(
+            code, code.severity, place, statement.name, statement.location, missing.sentence, missing.hint
+        )
 
 
 def lint_unread(notes: Iterable[Note]) -> Iterator[Finding]:

@@ -48,6 +48,7 @@ class ScriptReading:
         unread: text about rules that is not read.
         assumed: conditions of RETURN and ROLLBACK that no script decides, by the number of the statement.
         honors: what the script does to HONOR_BROKER_PRIORITY.
+        created: the database, None without a USE, and the names of contracts and services that are created.
         transactions: which statements are taken back.
         undefined: variables without a value, by name in small letters: first place, name, number of uses.
     """
@@ -71,6 +72,7 @@ class ScriptReading:
         self.unread: list[Unread] = []
         self.assumed: dict[int, Branch] = {}
         self.honors: list[Honor] = []
+        self.created: list[tuple[str | None, Token]] = []
         self.transactions = Transactions()
         self.undefined: dict[str, tuple[SourceLocation, str, int]] = {}
 

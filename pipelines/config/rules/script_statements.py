@@ -296,6 +296,8 @@ class Statements(ScriptReading):
                 self.script.location(token),
                 "SET ( belongs to the CREATE or ALTER BROKER PRIORITY before it; take away what parts them",
             )
+        if word == "CREATE" and self.word(self.at + 1) in ("CONTRACT", "SERVICE"):
+            self.created += [(self.database, name) for name in self.tokens[self.at + 2 : self.at + 3]]
         self.flow.look_at(word)
         if self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].text == ":":
             self.flow.label(word)

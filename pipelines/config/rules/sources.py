@@ -4,7 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipelines.config.errors import ConfigError
@@ -161,14 +161,7 @@ def _of_several(
         location = SourceLocation(files[0].path, 1, 1)
         unread.append(Note(without, location, message, "take it out of rules:", instance, database))
     return [
-        RuleFile(
-            file.path,
-            file.statements,
-            file.passed_over,
-            tuple(note for note in file.notes if note.kind is not without),
-            file.honor_settings,
-        )
-        for file in files
+        replace(file, notes=tuple(note for note in file.notes if note.kind is not without)) for file in files
     ]
 
 

@@ -215,7 +215,8 @@ class RuleFile:
     """The statements of a rule file in its order.
 
     `passed_over` counts the statements of a script that are not about rules; YAML has none. `notes` says
-    what of the file does not count, in its order.
+    what of the file does not count, in its order. `created` has the contracts and services that a script
+    creates: instance, database and name.
     """
 
     path: str
@@ -223,3 +224,4 @@ class RuleFile:
     passed_over: int = 0
     notes: tuple[Note, ...] = ()
     honor_settings: tuple[HonorSetting, ...] = ()
+    created: frozenset[tuple[str, str, str]] = frozenset()

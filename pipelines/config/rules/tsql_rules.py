@@ -105,6 +105,7 @@ class _Reader:
             self._found.passed_over,
             tuple(sorted(self._notes(read), key=lambda note: note.location)),
             tuple(self._honor_settings()),
+            frozenset(self._created()),
         )
 
     # --- Statements -----------------------------------------------------------------------------------------
@@ -260,3 +261,7 @@ class _Reader:
             if database is not None and self._instance is not None:
                 location = self._tokens.location(honor.token)
                 yield HonorSetting(self._instance, database, honor.is_on, location)
+
+    def _created(self) -> Iterator[tuple[str, str, str]]:
+        for database, name in self._found.created:
+            yield self._instance or "", database or self._database or "", text_of(name)
