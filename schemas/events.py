@@ -138,6 +138,8 @@ CONTRACTS: dict[str, EventContract] = {
 
 SEEN_AT = optional("seen_at", "timestamp", "taken_at of the row's snapshot, UTC; null for input events")
 INFERRED = optional("inferred", "boolean", "true if inferred from a change or absence there; else null")
+OVERRULED = "OVERRULED_"
+"""What stands before the event_type of an end that the endpoint's own database contradicts: it is none."""
 LEFT = "LEFT"
 """A message is no more in a complete transmission_queue. It is concluded, and no input has it."""
 

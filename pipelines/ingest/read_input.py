@@ -27,6 +27,7 @@ from pipelines.ingest.duplicates import (
 from pipelines.ingest.ids import with_canonical_ids, with_written_ids
 from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
+from pipelines.ingest.snapshots.contradictions import as_accepted
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
 from pipelines.storage.inputs.listing import InputFile, has_many_small_files
@@ -37,7 +38,7 @@ from pipelines.storage.inputs.text_copies import TOO_LONG
 from pipelines.storage.placed import placed
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
-from schemas.events import table_of
+from schemas.events import ENDPOINT_FACTS, table_of
 
 TEXT = ("json", "csv")
 
@@ -140,6 +141,8 @@ def read_new_input(
     counts = {note: sum(row[note] for row in counted) for note in NOTES if mapping is not None}
     counts = {name: count for name, count in counts.items() if count}
     recorded = warehouse.read_with_left_out(ACCEPTED[table]).where(F.col("batch") < batch)
+    if ACCEPTED[table] is ENDPOINT_FACTS:
+        recorded = recorded.withColumn("event_type", as_accepted())
     if before:
         recorded = union_all([frame.select(*contract.names) for frame in (recorded, *before)])
     full = full_days(by_day)

@@ -23,6 +23,7 @@ from pipelines.ingest.retention import (
     select_redelivered,
 )
 from pipelines.ingest.sides import conversation_sides, without_target
+from pipelines.ingest.snapshots.contradictions import overrule_ends
 from pipelines.ingest.snapshots.inference import infer
 from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_set, union_batches
 from pipelines.ladder.ladder import levels_of_kinds
@@ -121,6 +122,9 @@ def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, material
         *[partial(materialize_if_small, rows.all(warehouse), materialize) for rows in of_events],
         partial(materialize_if_small, working_set.known, materialize),
     )
+    has_views = bool(batch.view_events) or batch.views is not None
+    if has_views:
+        conversations = overrule_ends(conversations, materialize)
     ledger = Ledger(messages, conversations, transactions, known, batch.has_queue_events)
     if batch.views is not None:
         ledger = infer(
@@ -132,8 +136,8 @@ def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, material
             materialize=materialize,
         )
         creations = ledger.endpoint_events
-    elif is_set_for_small_jobs(warehouse.spark):
-        # Materialized rows stay the same when the table is written.
+    elif has_views or is_set_for_small_jobs(warehouse.spark):
+        # The first snapshots are the first batch. Materialized rows stay the same when the table is written.
         creations = ledger.endpoint_events
     else:
         creations = working_set.conversations.each_once(warehouse)

@@ -3,21 +3,24 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.console.wording import format_database, format_list
+from pipelines.state.endpoints import SIDE
+from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import describe_age
 from pipelines.storage.published import newest_data_at, read_published_runs
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import MESSAGES
+from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, OVERRULED
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
 
 def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Yield a sentence for each thing that is not known and that figures of all places depend on.
 
-    The newest data is old at as_of; no input has a RECEIVED; databases of which no input says whether they
+    The newest data is old at as_of; no input has a RECEIVED; endpoints that ended by one source and stand
+    open in their own database; databases of which no input says whether they
     honor priorities.
     """
     runs = read_published_runs(warehouse, "as_of", "started_at", "newest_data")
@@ -30,9 +33,33 @@ def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
             f"no input has a RECEIVED event{since}: messages that were received, but not logged so, count as "
             "waiting"
         )
+    yield from _say_contradictions(warehouse.read_left(ENDPOINT_FACTS, as_of), as_of)
     yield from say_unknown_honor(
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).where("not forwarded and honored is null")
     )
+
+
+def _say_contradictions(endpoint_events: DataFrame, as_of: datetime) -> Iterator[str]:
+    """Yield a sentence for each database whose snapshots, or log, say that open endpoints ended."""
+    events, event_type = events_before(endpoint_events, as_of), F.col("event_type")
+    ended = events.where(event_type.isin(*ENDS)).select(*SIDE)
+    open_ones = events.where(event_type.startswith(OVERRULED)).join(ended, SIDE, "left_anti")
+    shown = F.col("seen_at").isNotNull().alias("shown")
+    found = open_ones.select("instance", "database", shown, *SIDE).distinct()
+    counts = collect_rows(found.groupBy("instance", "database", "shown").agg(F.count(F.lit(1)).alias("rows")))
+    for row in sorted(counts, key=lambda row: (row["instance"], row["database"], row["shown"])):
+        count, place = row["rows"], format_database((row["instance"], row["database"]))
+        endpoints, they = ("1 endpoint stands", "it") if count == 1 else (f"{count} endpoints stand", "they")
+        if row["shown"]:
+            yield (
+                f"{endpoints} open in the own database, while {place}, where the far side is, shows that "
+                f"{they} ended: the two may be restored to different times; the own database counts"
+            )
+        else:
+            yield (
+                f"{endpoints} open in a snapshot of {place} more than a minute after the log says that "
+                f"{they} ended; the snapshot counts"
+            )
 
 
 def say_unknown_honor(waiting: DataFrame) -> Iterator[str]:

@@ -54,3 +54,14 @@ def test_a_copy_is_left_out(
     case.configure(snapshots=[{"path": "captures"}])
     refused = case.nightly("latest")
     assert (refused.code, "PressDB and MILL1.PressDB_Test hold the same" in refused.err) == (3, True)
+
+
+def test_the_own_database_says_whether_an_endpoint_is_open(session: SparkSession, tmp_path: Path) -> None:
+    """The far side's database was restored to another time, and shows that this side ended."""
+    case = Case.copied("field-52-restored-to-another-time", tmp_path / "case")
+    night = case.published("latest")
+    assert (
+        "1 endpoint stands open in the own database, while MILL1.DeskDB, where the far side is" in night.out
+    )
+    [message] = case.ask("next", "--queue", "JobDB.Q")["next"]
+    assert message["message_id"] == "57CDC10C-2FD6-065E-9E27-0044A2D5BBA7/initiator/0"

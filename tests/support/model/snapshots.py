@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 from .endpoints import Endpoint
 from .rules import Rule
-from .vocabulary import CREATIONS, DIALOG_TIMER, Events, QueueKey, Row, Side
+from .vocabulary import CREATIONS, DIALOG_TIMER, ENDS, Events, QueueKey, Row, Side
 
 DEFAULT_LIFETIME = timedelta(seconds=2147483647)
 LONGEST_AGE = timedelta(days=3653)
 MICROSECOND = timedelta(microseconds=1)
 SEEN = "seen_at"
+FAR = "far"
 """The column that only events made of a snapshot have."""
 
 
@@ -64,6 +65,7 @@ def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
         for row in _endpoint_events(snapshot):
             if row["event_type"] not in CREATIONS or side_of(row) not in created:
                 endpoint_events.append(row)
+    endpoint_events = [row for row in endpoint_events if not _is_overruled(row, snapshots)]
     for snapshot in snapshots:
         shown = _message_events(snapshot, endpoint_events)
         message_events += [_named(row, message_events) for row in shown]
@@ -73,6 +75,22 @@ def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
         "message_events": message_events,
         "queue_events": queue_events,
     }
+
+
+def _is_overruled(row: Row, snapshots: Sequence[Snapshot]) -> bool:
+    """Whether the endpoint's own database shows it open after an end that the far side, or the log, says."""
+    if row["event_type"] not in ENDS or not (row.get(FAR) or SEEN not in row):
+        return False
+    shown_open = [
+        snapshot.taken_at
+        for snapshot in snapshots
+        for each in snapshot.rows("conversation_endpoints")
+        if (each["conversation_id"], bool(each["is_initiator"])) == side_of(row)
+        and each["state"] in ("SO", "SI", "CO", "ER")
+    ]
+    if row.get(FAR):
+        return any(moment >= row[SEEN] for moment in shown_open)
+    return any(moment > row["event_time"] + timedelta(seconds=60) for moment in shown_open)
 
 
 def side_of(row: Row) -> Side:
@@ -116,6 +134,7 @@ def _endpoint_events(snapshot: Snapshot) -> list[Row]:
                     "event_time": snapshot.before(),
                     "event_type": "END_CONVERSATION",
                     "is_initiator": own != far,
+                    FAR: far,
                 }
             )
     return found
