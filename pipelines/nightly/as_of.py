@@ -3,10 +3,13 @@
 import logging
 from datetime import UTC, datetime
 
+from pipelines.config.captures.faults import short_path
+from pipelines.config.captures.known import read_known
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.progress import print_line
+from pipelines.console.wording import format_list
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.freshness import find_first_data, find_newest_data, latest_as_of
 from pipelines.storage.warehouse import Warehouse
@@ -24,10 +27,7 @@ def find_latest(settings: Settings, completed: CompletedBatches) -> datetime:
     """
     as_of = latest_as_of(completed)
     if as_of is None:
-        raise ConfigError(
-            "--as-of latest: no snapshot and no event was accepted yet; add some to the inputs or snapshots "
-            f"of {settings.path}, or name a moment"
-        )
+        raise ConfigError(f"--as-of latest: {_why_nothing_counts(settings)}")
     print_line(f"as_of is {format_instant(as_of)}, the latest")
     now = datetime.now(UTC)
     if as_of > now:
@@ -37,6 +37,20 @@ def find_latest(settings: Settings, completed: CompletedBatches) -> datetime:
             format_instant(now),
         )
     return as_of
+
+
+def _why_nothing_counts(settings: Settings) -> str:
+    known = read_known(settings.warehouse) if isinstance(settings.warehouse, str) else []
+    empty = sorted({short_path(each.path) for each in (*settings.captures.new, *known) if not each.databases})
+    if empty:
+        return (
+            f"no database is in {format_list(empty)}: the login sees none, or none has services of its own; "
+            "take the capture again with --database, or with a login that may see them"
+        )
+    return (
+        "no snapshot and no event was accepted yet; add some to the inputs or snapshots of "
+        f"{settings.path}, or name a moment"
+    )
 
 
 def require_data(warehouse: Warehouse, completed: CompletedBatches, as_of: datetime) -> datetime | None:

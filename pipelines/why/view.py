@@ -24,7 +24,8 @@ def print_why(answer: Row) -> None:
         console.print(line, style=style, soft_wrap=True)
 
     def tell(cause: Row) -> None:
-        say(f"- {cause['sentence']}.")
+        # A text of the server may end with a full stop of its own.
+        say(f"- {cause['sentence'].removesuffix('.')}.")
         say(f"  To do: {cause['action']}")
         say(f"  More: {cause['command']}")
 

@@ -78,3 +78,22 @@ def test_rows_of_a_queue_that_do_not_wait_are_counted(session: SparkSession, tmp
     found = case.ask("next", "--queue", "JobQueue")
     assert len(found["next"]) == 1
     assert {row["status"]: row["rows"] for row in found["statuses"]} == {0: 12, 1: 1, 2: 1, 3: 12}
+
+
+def test_a_capture_without_a_database_is_named(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-24-broker-disabled", tmp_path / "case", "settings-default.yaml")
+    night = case.job("nightly", "--as-of", "latest")
+    assert night.code == 2
+    assert "no database is in captures-default/MILL1-20261120T100000Z.jsonl" in night.err.replace(
+        f"{tmp_path}/case/", ""
+    )
+
+
+def test_sender_and_receiver_beside_a_database_that_was_left_out(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    case = Case.copied("field-24-broker-disabled", tmp_path / "case", "settings-mixed.yaml")
+    case.published("latest")
+    why = case.job("why").out
+    assert "from //ink/F to //press/Job" in why
+    assert "reader" not in why
