@@ -39,7 +39,7 @@ from pipelines.ingest.retention import (
 )
 from pipelines.ingest.sides import conversation_sides
 from pipelines.ladder.ladder import levels_of_kinds, with_priority
-from pipelines.questions.coverage import count_rule_uses
+from pipelines.questions.coverage import DECIDED, count_rule_uses
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
 from pipelines.schedules.messages import unresolved
@@ -281,7 +281,8 @@ def test_the_ladder_is_eight_hash_joins_whatever_the_number_of_rules(spark: Spar
 
 def test_coverage_joins_by_hash_and_has_no_step_of_one_task(frames: Frames) -> None:
     tables = ("endpoints", "message_events", "receive_schedule", "transmission_schedule", "priority_rules")
-    found = operators(count_rule_uses(*map(frames.table, tables), as_of=AS_OF))
+    decided = frames.spark.createDataFrame([], DECIDED)
+    found = operators(count_rule_uses(*map(frames.table, tables), decided, as_of=AS_OF))
     assert found["BroadcastHashJoin"] >= 1
     assert set(found) <= {"BroadcastHashJoin", "SortMergeJoin", "ShuffledHashJoin"}
 

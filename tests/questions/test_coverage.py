@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
 from pipelines.commands import coverage as job
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.questions.coverage import COLUMNS, count_rule_uses, report_coverage
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
@@ -18,16 +19,18 @@ from tests.support.harness import Project
 from tests.support.written import ended_run, endpoint, write
 
 DECIDED = """
-conversation_id | is_initiator boolean | instance | database | rule_name | level_source | created_at timestamp
-c1              | true                 | S        | A        | R         | ladder       | 12:00
-c1              | false                | S        | A        | -         | -            | 12:01
-c2              | true                 | S        | A        | R         | ladder       | 12:29:59.999999
-c3              | true                 | S        | A        | R         | ladder       | 12:30
-c4              | true                 | S        | A        | R         | server       | 12:10
-c5              | true                 | S        | A        | -         | server       | 12:02
-c6              | true                 | S        | A        | Gone      | ladder       | 12:03
-c7              | true                 | S        | B        | R         | ladder       | 12:04
-c8              | true                 | S        | A        | R         | ladder       | 13:00
+conversation_id | is_initiator boolean | database | rule_name | level_source | priority int | at timestamp
+c1              | true                 | A        | R         | ladder       | 8            | 12:00
+c1              | false                | A        | -         | -            | 5            | 12:01
+c2              | true                 | A        | R         | ladder       | 8            | 12:29:59.999999
+c3              | true                 | A        | R         | ladder       | 7            | 12:30
+c4              | true                 | A        | -         | server       | 7            | 12:40
+c5              | true                 | A        | R         | server       | 7            | 12:10
+c6              | true                 | A        | Gone      | ladder       | 4            | 12:03
+c7              | true                 | B        | R         | ladder       | 4            | 12:04
+c8              | true                 | A        | R         | ladder       | 7            | 13:00
+c9              | true                 | A        | -         | server       | 5            | 12:00
+c10             | true                 | A        | -         | server       | 5            | 12:35
 """
 # To c1's target are m1 to m3; m4 to m6 begin at as_of, were last seen long ago, and have no begin.
 EVENTS = """
@@ -61,15 +64,38 @@ S        | B        | S    | 12:00                | -
 """
 
 
+KINDS = """
+database | contract | since timestamp | until timestamp | level int | by | from timestamp
+A        | contract | -               | 12:05           | 5                 | -          | -
+A        | contract | 12:30           | -               | 7                 | R          | 12:30
+A        | other    | -               | -               | 9                 | R          | 12:30
+"""
+
+
+DECIDED_BY = ("decided_level", "decided_by", "decided_from")
+
+
 def test_endpoints_and_their_messages_count_at_the_version_that_was_valid(session: SparkSession) -> None:
-    given = [frame(session, each) for each in (DECIDED, EVENTS, RECEIVED, TRANSMITTED, RULES)]
+    given = [frame(session, each) for each in (DECIDED, EVENTS, RECEIVED, TRANSMITTED, RULES, KINDS)]
+    given[0] = (
+        given[0]
+        .withColumnRenamed("at", "created_at")
+        .withColumns({"instance": F.lit("S"), **{name: F.lit(name) for name in CRITERIA}})
+    )
+    given[-1] = (
+        given[-1]
+        .toDF("database", "contract", "since", "until", *DECIDED_BY)
+        .withColumns(
+            {"instance": F.lit("S"), **{name: F.lit(name) for name in CRITERIA if name != "contract"}}
+        )
+    )
     found = count_rule_uses(*given, as_of=instant("13:00")).drop("instance")
     uses = """
     database | rule_name | valid_from timestamp | of_server boolean | first_use timestamp | last_use timestamp
     A        | R         | 12:00                | false             | 12:00               | 12:29:59.999999
-    A        | R         | 12:30                | false             | 12:10               | 12:30
-    A        | -         | -                    | false             | 12:01               | 12:01
-    A        | -         | -                    | true              | 12:02               | 12:02
+    A        | R         | 12:30                | false             | 12:30               | 12:40
+    A        | -         | -                    | false             | 12:00               | 12:01
+    A        | -         | -                    | true              | 12:10               | 12:35
     A        | Gone      | -                    | false             | 12:03               | 12:03
     B        | R         | -                    | false             | 12:04               | 12:04
     """
@@ -77,8 +103,8 @@ def test_endpoints_and_their_messages_count_at_the_version_that_was_valid(sessio
     rule_name | endpoints bigint | conversations bigint | messages bigint | open_messages bigint
     R         | 2                | 2                    | 1               | 1
     R         | 2                | 2                    | 0               | 1
-    -         | 1                | 1                    | 3               | 2
-    -         | 1                | 1                    | 0               | 0
+    -         | 2                | 2                    | 3               | 2
+    -         | 2                | 2                    | 0               | 0
     Gone      | 1                | 1                    | 0               | 0
     R         | 1                | 1                    | 0               | 0
     """
@@ -121,9 +147,8 @@ def test_versions_that_decide_nothing_have_rows_and_levels_of_the_server_one_of_
     shown = ("database", "rule_name", "valid_from", "level", "endpoints")
     assert [tuple(row[name] for name in shown) for row in found] == [
         ("A", None, None, 5, 2),
-        ("A", None, None, None, 3),
+        ("A", None, None, None, 4),
         ("A", "R", at(2), 8, 0),
-        ("A", "R", at(9), 7, 1),
         ("B", None, None, 5, 0),
         ("B", None, None, None, 1),
         ("C", None, None, 5, 0),
@@ -134,7 +159,12 @@ def test_versions_that_decide_nothing_have_rows_and_levels_of_the_server_one_of_
         ("D", None, None, 5, 0),
     ]
     counts = ("conversations", "messages", "first_use", "last_use")
-    assert [found[1][name] for name in counts] == [2, 1, at(1), at(3)]
+    assert [found[1][name] for name in counts] == [3, 1, at(1), at(4)]
+    assert [row["candidates"] for row in found[:3]] == [
+        [],
+        [{"level": 7, "rule_name": "R"}, {"level": 8, "rule_name": "R"}],
+        [],
+    ]
     assert [found[-2][name] for name in counts] == [0, 0, None, None]
 
 
