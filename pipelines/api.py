@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.changes.read import find_since, read_changes
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import LATEST, parse_instant
@@ -33,7 +34,7 @@ from pipelines.questions.next import report_next
 from pipelines.questions.rejected import report_rejected
 from pipelines.questions.waiting import BY, report_waits
 from pipelines.storage import tables
-from pipelines.storage.published import checked_runs, published_as_of
+from pipelines.storage.published import checked_runs, published_as_of, require_findings
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
@@ -203,6 +204,13 @@ class OpenWarehouse:
         """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
         moment = self._published(as_of)
         return report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
+
+    def changes(self, *, since: datetime | None = None, as_of: Moment = None) -> Answer:
+        """Say what changed since the greatest published as_of below another one, or up to `since`."""
+        settings, moment = self._asked(as_of)
+        require_findings(self._warehouse, settings, moment)
+        earlier = find_since(self._warehouse, settings, since, moment)
+        return read_changes(self._warehouse, settings, earlier, moment)
 
     def metrics(self, *, as_of: Moment = None) -> str:
         """Give the figures of an as_of as text for monitoring tools."""

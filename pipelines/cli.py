@@ -35,6 +35,7 @@ GROUPS = {
         "differences": "how snapshots of a server differ from the ledger",
         "rejected": "why rows of the inputs were rejected",
         "report": "one HTML page about an as_of",
+        "changes": "what changed since an earlier as_of",
         "metrics": "the figures of an as_of for monitoring tools",
     },
     "rules: try them, check them": {

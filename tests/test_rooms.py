@@ -12,7 +12,7 @@ STEPS = (
     ("ladder", "state"),
     ("activation", "ingest", "queue_machine", "schedules"),
     ("conformance", "expectations", "explain", "lint", "questions", "replay", "whatif"),
-    ("metrics", "why"),
+    ("changes", "metrics", "why"),
     ("nightly", "report"),
     ("commands",),
     ("api", "cli"),

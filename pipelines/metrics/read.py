@@ -8,10 +8,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.errors import ConfigError
-from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.console.invocation import command_line
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.metrics.text import Family, Sample, write_text
@@ -19,7 +16,7 @@ from pipelines.questions.leaks import only_known, read_leaking
 from pipelines.questions.transmission_status import kind_of_status
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import newest_facts
-from pipelines.storage.published import read_published_runs
+from pipelines.storage.published import read_published_runs, require_findings
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import FINDINGS, TRANSMISSION_SCHEDULE, UNRESOLVED, WAITS
 
@@ -56,10 +53,9 @@ def read_metrics(warehouse: Warehouse, settings: Settings, as_of: datetime) -> s
     Raises:
         ConfigError: an older version published the as_of, without the tables `findings` and `waits`.
     """
-    runs = read_published_runs(warehouse, "as_of", "started_at", "finished_at", "row_counts")
+    require_findings(warehouse, settings, as_of)
+    runs = read_published_runs(warehouse, "as_of", "started_at", "finished_at")
     run = max((run for run in runs if run["as_of"] == as_of), key=itemgetter("started_at"))
-    if not {FINDINGS.name, WAITS.name} <= dict(run["row_counts"]).keys():
-        raise written_before(settings, as_of)
     parts: tuple[Read, ...] = (_waits, _findings, _statuses, _counts, _expectations, _ages)
 
     def ask(part: Read) -> Callable[[], Samples]:
@@ -72,15 +68,6 @@ def read_metrics(warehouse: Warehouse, settings: Settings, as_of: datetime) -> s
     for answer in run_concurrently(warehouse.spark, *map(ask, parts)):
         found |= answer
     return write_text((family, found[family]) for family in FAMILIES)
-
-
-def written_before(settings: Settings, as_of: datetime) -> ConfigError:
-    """The error of an as_of whose findings and waits were not kept."""
-    again = command_line("schedules", "--as-of", format_instant(as_of), config=settings.path)
-    return ConfigError(
-        f"command line: --as-of {format_instant(as_of)}: an older version published it, without the tables "
-        f"findings and waits; run {again}, which writes them, or name a later as_of"
-    )
 
 
 def _waits(warehouse: Warehouse, _: Settings, as_of: datetime) -> Samples:

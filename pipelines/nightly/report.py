@@ -5,6 +5,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
+from pipelines.changes.read import read_changes_before
 from pipelines.config.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import find_stale
@@ -26,8 +27,9 @@ def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, find
         findings: of its run, all of them told.
 
     Returns:
-        `as_of`, `verdict`, `findings` as `report_why` has them, `stale` (`find_stale`), `changes` and
-        `counts`: by source `events`, `accepted`, `duplicates`, `rejected` and `pending`.
+        `as_of`, `verdict`, `findings` as `report_why` has them, `stale` (`find_stale`), `changes`
+        (`read_changes_before`), and `counts`: by source `events`, `accepted`, `duplicates`, `rejected` and
+        `pending`.
     """
     counts = {row["source"]: {name: row[name] for name in EVENT_COUNTS} for row in count_events(warehouse)}
     return {
@@ -35,7 +37,7 @@ def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, find
         "verdict": findings.verdict,
         "findings": findings.told,
         "stale": find_stale(warehouse, settings.catalog, as_of),
-        "changes": None,
+        "changes": read_changes_before(warehouse, settings, as_of),
         "counts": {source: {**of_source, "pending": 0} for source, of_source in counts.items()},
     }
 

@@ -10,13 +10,15 @@ from pyspark.sql import functions as F
 
 from pipelines.activation.queues_off import off_sentence
 from pipelines.activation.read import queues_off_at, unconfigured_monitors
+from pipelines.changes.read import read_changes_before
+from pipelines.changes.view import describe_changes
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_rows
-from pipelines.console.terminal import Terminal, open_console
+from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
@@ -86,10 +88,14 @@ def print_summary(
     caveats, *others, leaks = found
     findings = [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
+    since_before = read_changes_before(warehouse, settings, as_of)
     changes = tell_changes(settings, _published_before(warehouse, as_of), as_of)
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
     console.print(first.verdict, style="bold", soft_wrap=True)
+    if since_before is not None:
+        for line in describe_changes(since_before):
+            _print_line(console, escape_line(line))
     if first.told:
         console.print("Look at first", style="bold")
     for finding in first.told:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.errors import UnpublishedError, WarehouseError
+from pipelines.config.errors import ConfigError, UnpublishedError, WarehouseError
 from pipelines.config.instants import LATEST, AsOf, format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
@@ -19,7 +19,7 @@ from pipelines.storage.freshness import describe_age
 from pipelines.storage.integrity import require_as_left, runs_are_gone
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
-from schemas.outputs import BATCHES, RUNS
+from schemas.outputs import BATCHES, FINDINGS, RUNS, WAITS
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ def _find_run(
     latest = {row["as_of"]: row for row in runs}
     if as_of is None:
         for row in sorted(latest.values(), key=itemgetter("as_of"), reverse=True):
-            if _has_rows(warehouse, row):
+            if has_rows(warehouse, row):
                 found: datetime = row["as_of"]
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
@@ -158,7 +158,7 @@ def _find_run(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
             f"or run {command_line('nightly', '--as-of', format_instant(as_of), config=settings.path)} first"
         )
-    if not _has_rows(warehouse, latest[as_of]):
+    if not has_rows(warehouse, latest[as_of]):
         if warehouse.is_pruned(as_of):
             raise UnpublishedError(
                 f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
@@ -174,11 +174,30 @@ def _find_run(
     return as_of
 
 
-def _has_rows(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
+def has_rows(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
     """Whether the tables still hold what a run wrote: one is looked at, of which it has counted rows."""
     counts = dict(run["row_counts"] or {})
     counted = [table for name, table in TABLES.items() if counts.get(name)]
     return not counted or not warehouse.read_as_of(counted[0], run["as_of"]).isEmpty()
+
+
+def require_findings(
+    warehouse: Warehouse, settings: Settings, as_of: datetime, option: str = "--as-of"
+) -> None:
+    """Refuse a published as_of whose findings and waits were not kept.
+
+    Raises:
+        ConfigError: an older version published it.
+    """
+    runs = read_published_runs(warehouse, "as_of", "row_counts")
+    kept = {FINDINGS.name, WAITS.name}
+    if any(run["as_of"] == as_of and kept <= dict(run["row_counts"]).keys() for run in runs):
+        return
+    again = command_line("schedules", "--as-of", format_instant(as_of), config=settings.path)
+    raise ConfigError(
+        f"command line: {option} {format_instant(as_of)}: an older version published it, without the tables "
+        f"findings and waits; run {again}, which writes them, or name a later one"
+    )
 
 
 def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:

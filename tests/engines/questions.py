@@ -34,6 +34,8 @@ READING: dict[str, Sequence[str]] = {
     "leaks --limit 3 --grace 1min --script leaks.sql --as-of {first} --wide": ["nasty"],
     "differences --limit 40 --as-of {second} --format json": ["captures"],
     "differences --as-of {first}": ["captures"],
+    "changes --as-of {second} --format json": ALL,
+    "changes --since {first} --as-of {second}": ["nasty"],
     "metrics": ALL,
     "metrics --as-of {second} --out metrics.prom": ["nasty"],
     "rejected --limit 50 --format json": ALL,
