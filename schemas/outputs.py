@@ -419,11 +419,11 @@ RUNS = Table(
 
 BATCHES = Table(
     name="batches",
-    comment="One row per batch and input, written last. events = accepted + duplicates + rejected.",
+    comment="One row per batch and input, written last. events = accepted + duplicates + rejected + pending.",
     columns=(
         required("batch", "bigint", "batch, from 1"),
         required("source", "string", "input, or snapshots"),
-        required("events", "bigint", "rows read"),
+        required("events", "bigint", "rows read, and rows that were pending before"),
         required("accepted", "bigint", "events accepted"),
         required("duplicates", "bigint", "exact duplicates"),
         required("rejected", "bigint", "rows rejected"),
@@ -439,8 +439,24 @@ BATCHES = Table(
             "map<string,bigint>",
             "what is counted of mapped rows beside that, by name: docs/exporting.md; null without any",
         ),
+        optional("pending", "bigint", "rows pending after it; null in rows of an older version"),
     ),
     key=("batch", "source"),
+    public=False,
+)
+
+PENDING_EVENTS = Table(
+    name="pending_events",
+    comment="Rows of mapped sources that wait for what makes them events: one row per source and event.",
+    columns=(
+        required("source", "string", "source"),
+        required("event_id", "string", "event"),
+        required("reason", "string", "handle_unknown: no input shows the endpoint of its handle"),
+        required("payload", "string", "declared columns as JSON"),
+        required("first_seen", "timestamp", "start of the run that first read it, UTC"),
+        required("batch", "bigint", "batch that tried it last"),
+    ),
+    key=("source", "event_id"),
     public=False,
 )
 

@@ -22,7 +22,14 @@ from pipelines.engine.frames import small_frame, union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import end_of, full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
-from pipelines.ingest.read_input import InputBatch, read_new_input
+from pipelines.ingest.pending import (
+    known_endpoints,
+    pending_sources,
+    remove_tried,
+    write_pending,
+)
+from pipelines.ingest.read_input import InputBatch, read_new_input, with_pending
+from pipelines.ingest.reasons import HANDLE_UNKNOWN
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.monitors import write_monitors
 from pipelines.ingest.snapshots.queue_statuses import write_statuses
@@ -47,7 +54,7 @@ from pipelines.storage.inputs.read import read_input
 from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
-from schemas.events import table_of
+from schemas.events import ENDPOINT_FACTS, table_of
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 
 FILE = ("source", "path", "length", "modified_at", "version")
@@ -189,7 +196,7 @@ def ingest(
     with warehouse.materializing() as materialize:
         inputs, _ = run_concurrently(
             warehouse.spark,
-            partial(_read_inputs, warehouse, settings, new.files, number, materialize),
+            partial(_read_inputs, warehouse, settings, new.files, number, views, materialize),
             partial(_write_taken_input, warehouse, number, new, started_at),
         )
         snapshot_batch = None
@@ -201,6 +208,7 @@ def ingest(
             write_monitors(warehouse, number, snapshot_batch.monitors)
             write_statuses(warehouse, number, snapshot_batch.statuses)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
+        inputs = [with_pending(each, newest) for each in inputs]
         # Files with types are read again where their rows are written.
         with name_files_on_error(partial(_name_faulty_files, warehouse, settings, new.files)):
             if newest is not None:
@@ -218,20 +226,23 @@ def ingest(
                 partial(_write_rejected, warehouse, _all_batches(inputs, snapshot_batch), run_id, started_at),
                 partial(_count_events, warehouse, settings, inputs, number),
             )
+        _write_pending(warehouse, number, inputs, started_at)
     if snapshot_batch is not None:
         counts.append(_count_snapshots(snapshot_batch, new.snapshots))
     # A batch without input was made for its bindings, which a row has to say.
-    counts = counts or [(SNAPSHOTS, 0, 0, 0, 0, None, {})]
+    counts = counts or [(SNAPSHOTS, 0, 0, 0, 0, None, {}, 0)]
     rows = [
-        (number, *count, newest, new.bindings, newest_data, more or None)
-        for *count, newest_data, more in counts
+        (number, *count, newest, new.bindings, newest_data, more or None, pending)
+        for *count, newest_data, more, pending in counts
     ]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
+    remove_tried(warehouse, number)
     warehouse.mark_ids()
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
     totals = Counter[str]()
     for count in counts:
-        totals.update({**dict(zip(EVENT_COUNTS, count[1:5], strict=True)), **count[-1]})
+        totals.update({**dict(zip(EVENT_COUNTS, count[1:5], strict=True)), **count[6]})
+        totals.update({"pending": count[7]} if count[7] else {})
     told = [*EVENT_COUNTS, *sorted(totals.keys() - {*EVENT_COUNTS})]
     details = ", ".join(f"{totals[name]:,} {name}" for name in told)
     details = "; ".join([details, *new.describe_changes()])
@@ -243,31 +254,89 @@ def _read_inputs(
     settings: Settings,
     files: Sequence[InputFile],
     number: int,
+    views: ViewsRead | None,
     materialize: Materialize,
 ) -> list[InputBatch]:
-    """Read every input that has new files; errors of all inputs are raised together."""
+    """Read every source that has new files or pending rows; errors of all sources are raised together.
 
-    def read(several: Mapping[str, Sequence[InputFile]]) -> list[InputBatch | InputError]:
-        """Read the sources of one table one after the other, as they may have the same events."""
+    Sources with handles come last: all others of the batch may show whose handles these are.
+    """
+    found: list[InputBatch | InputError] = []
+
+    def read(
+        source: str, others: Sequence[InputBatch | InputError], known: DataFrame | None = None
+    ) -> InputBatch | InputError:
+        """Read a source after the others of its table, as they may have the same events."""
+        of_source = by_source.get(source, [])
+        table = table_of(source)
+        before = [
+            each.events for each in others if isinstance(each, InputBatch) and table_of(each.source) == table
+        ]
+        try:
+            with name_files_on_error(partial(_name_faulty_files, warehouse, settings, of_source)):
+                return read_new_input(
+                    warehouse, settings, source, of_source, number, materialize, before, known
+                )
+        except InputError as error:
+            return error
+
+    def read_table(sources: Sequence[str]) -> list[InputBatch | InputError]:
         results: list[InputBatch | InputError] = []
-        for source, files in several.items():
-            before = [each.events for each in results if isinstance(each, InputBatch)]
-            try:
-                with name_files_on_error(partial(_name_faulty_files, warehouse, settings, files)):
-                    results.append(
-                        read_new_input(warehouse, settings, source, files, number, materialize, before)
-                    )
-            except InputError as error:
-                results.append(error)
+        for source in sources:
+            results.append(read(source, results))
         return results
 
-    of_tables: dict[str, dict[str, list[InputFile]]] = {}
-    for source, of_source in _by_source(files).items():
-        of_tables.setdefault(table_of(source), {})[source] = of_source
-    found = run_concurrently(warehouse.spark, *[partial(read, several) for several in of_tables.values()])
-    results = [result for several in found for result in several]
-    raise_together(str(result) for result in results if isinstance(result, InputError))
-    return [result for result in results if isinstance(result, InputBatch)]
+    by_source = _by_source(files)
+    with_handles = _with_handles(warehouse, settings, by_source)
+    of_tables: dict[str, list[str]] = {}
+    for source in by_source:
+        if source not in with_handles:
+            of_tables.setdefault(table_of(source), []).append(source)
+    for several in run_concurrently(
+        warehouse.spark, *[partial(read_table, sources) for sources in of_tables.values()]
+    ):
+        found += several
+    for source in with_handles:
+        shown = [
+            each.events
+            for each in found
+            if isinstance(each, InputBatch) and table_of(each.source) == ENDPOINT_FACTS.name
+        ]
+        if views is not None and ENDPOINT_FACTS.name in views.made:
+            shown.append(views.made[ENDPOINT_FACTS.name])
+        found.append(read(source, found, known_endpoints(warehouse, shown)))
+    raise_together(str(result) for result in found if isinstance(result, InputError))
+    return [result for result in found if isinstance(result, InputBatch)]
+
+
+def _with_handles(
+    warehouse: Warehouse, settings: Settings, by_source: Mapping[str, Sequence[InputFile]]
+) -> list[str]:
+    """The sources with handles that have new files or pending rows: those of endpoint events first."""
+    named = [
+        source
+        for source, given in settings.inputs.by_name().items()
+        if (mapping := mapping_of(source, given)) is not None and mapping.has_handles
+    ]
+    waiting = pending_sources(warehouse) if named else set()
+    return [source for source in named if source in by_source or source in waiting]
+
+
+def _write_pending(
+    warehouse: Warehouse, number: int, inputs: Sequence[InputBatch], started_at: datetime
+) -> None:
+    tried = {each.source: each.waiting for each in inputs if each.waiting is not None}
+    rows = [
+        waiting.select(
+            F.lit(source).alias("source"),
+            "event_id",
+            F.lit(HANDLE_UNKNOWN).alias("reason"),
+            "payload",
+            "first_seen",
+        )
+        for source, waiting in tried.items()
+    ]
+    write_pending(warehouse, number, rows, list(tried), started_at)
 
 
 def _name_faulty_files(
@@ -387,8 +456,8 @@ def _write_rejected(
     )
 
 
-Counts = tuple[str, int, int, int, int, datetime | None, Mapping[str, int]]
-"""Source, events, accepted, duplicates, rejected, newest_data, counts: the columns of `batches`."""
+Counts = tuple[str, int, int, int, int, datetime | None, Mapping[str, int], int]
+"""Source, events, accepted, duplicates, rejected, newest_data, counts, pending: the columns of `batches`."""
 
 
 def _count_events(
@@ -413,7 +482,7 @@ def _count_events(
         each_alone = [count(each.events) for each in new] if len(new) > 1 else [(written, newest)]
         each_alone[-1] = (written - sum(events for events, _ in each_alone[:-1]), each_alone[-1][1])
         return [
-            (each.source, each.rows, events, each.duplicates, each.rejected, last, each.counts)
+            (each.source, each.rows, events, each.duplicates, each.rejected, last, each.counts, each.pending)
             for each, (events, last) in zip(new, each_alone, strict=True)
         ]
 
@@ -421,13 +490,13 @@ def _count_events(
         warehouse.spark, *[partial(of_table, table) for table in settings.inputs.by_table()]
     )
     counted = {each[0]: each for several in found for each in several}
-    return [counted.get(name, (name, 0, 0, 0, 0, None, {})) for name in settings.inputs.by_name()]
+    return [counted.get(name, (name, 0, 0, 0, 0, None, {}, 0)) for name in settings.inputs.by_name()]
 
 
 def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:
     """The counts of all views; a snapshot without rows is data, a capture of no database is none."""
     newest = max((each.taken_at for each in new.snapshots), default=None)
-    return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest, {}
+    return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest, {}, 0
 
 
 def fingerprint(settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Read the new files of one input: accepted events, duplicates and rejected rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from pyspark.sql import DataFrame, functions as F
@@ -26,7 +26,14 @@ from pipelines.ingest.duplicates import (
 )
 from pipelines.ingest.ids import with_canonical_ids, with_written_ids
 from pipelines.ingest.mapped import with_message_ids
-from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
+from pipelines.ingest.pending import (
+    is_given_up,
+    is_pending,
+    resolve_handles,
+    select_pending,
+    with_pending_before,
+)
+from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, HANDLE_UNKNOWN, LINE_TOO_LONG, with_reasons
 from pipelines.ingest.snapshots.contradictions import as_accepted
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
@@ -57,6 +64,8 @@ class InputBatch:
         by_day: accepted and repeated events by UTC day.
         newest: the newest moment of each of these days.
         counts: what is counted of mapped rows beside that, by name.
+        waiting: `select_pending`, which `with_pending` counts; None for a source without handles.
+        pending: events among these that stay pending.
     """
 
     source: str
@@ -68,6 +77,8 @@ class InputBatch:
     by_day: dict[date, int]
     newest: dict[date, datetime]
     counts: Mapping[str, int] = field(default_factory=dict)
+    waiting: DataFrame | None = None
+    pending: int = 0
 
 
 def read_new_input(
@@ -78,6 +89,7 @@ def read_new_input(
     batch: int,
     materialize: Materialize,
     before: Sequence[DataFrame] = (),
+    known: DataFrame | None = None,
 ) -> InputBatch:
     """Read the new files of a source.
 
@@ -89,6 +101,7 @@ def read_new_input(
         batch: the number of the batch.
         materialize: computes a frame once.
         before: the accepted events of other sources of the table in this batch.
+        known: `known_endpoints`, for a source with handles, whose pending rows are tried again.
 
     Raises:
         InputError: a file breaks its contract; every difference is listed.
@@ -97,12 +110,21 @@ def read_new_input(
     given = settings.inputs.by_name()[source]
     contract, format, mapping = CONTRACTS[table], given.format, mapping_of(source, given)
     max_line_bytes = settings.quality.max_line_bytes
-    read = read_input(
-        warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes, mapping=mapping
-    )
+    read = None
+    if files:
+        read = read_input(
+            warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes, mapping=mapping
+        )
+    if mapping is not None and known is not None:
+        read = with_pending_before(read, warehouse, mapping, batch)
+        if table == ENDPOINT_FACTS.name:
+            read = materialize(read)
+        read = resolve_handles(placed(read, warehouse.places), known, mapping)
+    assert read is not None
     if mapping is not None:
         read = with_message_ids(read, mapping)
     rows = placed(with_reasons(read, contract, first_day=warehouse.first_day), warehouse.places)
+    waiting = None
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
     if format in TEXT or is_slow_to_read or mapping is not None:
         # Text is parsed once, and rows are mapped once. Other files are read again faster than their rows
@@ -110,6 +132,9 @@ def read_new_input(
         rows = materialize(rows)
         if mapping is not None and not mapping.has_ids:
             rows = with_numbered_ids(rows, materialize)
+        if known is not None:
+            waiting = materialize(select_pending(rows))
+            rows = rows.where(~is_pending())
         few_bytes = narrow_rows(rows, contract)
     else:
         few_bytes = materialize(narrow_rows(rows, contract))
@@ -152,7 +177,7 @@ def read_new_input(
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
         events = rows.select(*contract.names)
-        return InputBatch(source, total, 0, 0, events, None, by_day, newest, counts)
+        return InputBatch(source, total, 0, 0, events, None, by_day, newest, counts, waiting)
     near_rows = materialize(select_near_suspects(rows, few_bytes, hashes))
     few = select_suspects(near_rows, hashes)
     repeats = find_repeated(few.where("reasons is null"), select_with_hashes(recorded, hashes), contract)
@@ -178,6 +203,40 @@ def read_new_input(
         by_day=by_day,
         newest=newest,
         counts=counts,
+        waiting=waiting,
+    )
+
+
+def with_pending(read: InputBatch, newest: datetime | None) -> InputBatch:
+    """Count the waiting rows of a source: pending, or rejected if the log has gone on for long.
+
+    Args:
+        read: what was read of the source.
+        newest: the newest moment of the log.
+    """
+    if read.waiting is None:
+        return read
+    waiting = read.waiting.withColumn("is_given_up", is_given_up(newest))
+    by_end = waiting.groupBy("is_given_up").agg(
+        F.sum("rows").alias("rows"), F.count(F.lit(1)).alias("events")
+    )
+    found = {row.is_given_up: (row.rows, row.events) for row in by_end.collect()}
+    rows, events = (sum(each[index] for each in found.values()) for index in (0, 1))
+    _, rejected = found.get(True, (0, 0))
+    reports = read.reports
+    if rejected:
+        told = waiting.where("is_given_up").select(
+            F.lit(read.source).alias("source"), "event_id", F.lit(HANDLE_UNKNOWN).alias("reason"), "payload"
+        )
+        reports = told if reports is None else reports.unionByName(told)
+    return replace(
+        read,
+        rows=read.rows + rows,
+        duplicates=read.duplicates + rows - events,
+        rejected=read.rejected + rejected,
+        reports=reports,
+        waiting=waiting.where("not is_given_up"),
+        pending=events - rejected,
     )
 
 

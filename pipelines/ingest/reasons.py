@@ -16,6 +16,7 @@ CONTRADICTS_TYPE = "is_initiator_contradicts_event_type"
 OUT_OF_RANGE = "event_time_out_of_range"
 DAY_PRUNED = "day_pruned"
 NO_TIME = "time_does_not_exist"
+HANDLE_UNKNOWN = "handle_unknown"
 CONFLICTING_DUPLICATE = "conflicting_duplicate"
 
 REASONS = {
@@ -29,6 +30,7 @@ REASONS = {
     OUT_OF_RANGE: "event_time lies before the year 1900 or after 9998",
     DAY_PRUNED: "event_time lies before the first day that maintain --keep-event-days has left",
     NO_TIME: "a local time that clocks of the source's zone never show, as they are put forward",
+    HANDLE_UNKNOWN: "no endpoint has had the handle of a mapped row, while the log went on for 31 days",
     CONFLICTING_DUPLICATE: "another event of the same UTC day has the same event_id and other content",
 }
 """Every reason of `rejected_events`, with one line each."""

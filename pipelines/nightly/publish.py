@@ -31,7 +31,7 @@ NOT_COMPARED = ("group_priorities", "expectations", "findings", "waits")
 """Tables whose rows are counted, but are no messages of the sums."""
 UNRESOLVED_KINDS = ("receive", "transmission")
 """The values of the column `kind` of `unresolved`."""
-EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
+EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected", "pending")
 """Columns of `batches` that are added up."""
 
 
@@ -62,7 +62,8 @@ def publish(
         warehouse.create_missing(table)
     counted = _counted(warehouse, run.as_of)
     row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}
-    events = {name: sum(row[name] for row in completed.batches) for name in EVENT_COUNTS}
+    # Batches of older versions have nothing pending, and do not say so.
+    events = {name: sum(row[name] or 0 for row in completed.batches) for name in EVENT_COUNTS}
     sums = reconcile(events, open_messages, _written(row_counts, counted))
     figures = RunFigures(
         row_counts=row_counts,
@@ -80,7 +81,7 @@ def reconcile(
     """Compare the counts of events and open messages with the counts of written rows.
 
     Args:
-        events: events, accepted, duplicates and rejected, over all batches.
+        events: events, accepted, duplicates, rejected and pending, over all batches.
         open_messages: open_receive, open_transmission and open_forwarded at as_of, counted in the ledger.
         written: rows of this as_of by table, counted in the tables.
 
@@ -92,9 +93,9 @@ def reconcile(
     """
     sent = written["transmission_schedule"] - written["transmission_schedule_forwarded"]
     sums = {
-        "events = accepted + duplicates + rejected": (
+        "events = accepted + duplicates + rejected + pending": (
             events["events"],
-            events["accepted"] + events["duplicates"] + events["rejected"],
+            events["accepted"] + events["duplicates"] + events["rejected"] + events["pending"],
         ),
         "open to receive = scheduled + unresolved": (
             open_messages["open_receive"],

@@ -24,7 +24,10 @@ def require_good_input(
     for row in completed.batches:
         if row["batch"] > after:
             events, rejected = counts.get(row["source"], (0, 0))
-            counts[row["source"]] = (events + row["events"], rejected + row["rejected"])
+            counts[row["source"]] = (
+                events + row["events"] - (row["pending"] or 0),
+                rejected + row["rejected"],
+            )
     last = max((run["finished_at"] for run in published), default=None)
     require_quality(
         counts,

@@ -1,5 +1,6 @@
 """Tables that people have as sources: what check shows, and what nights take of them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,70 @@ def test_a_column_that_a_file_lacks_is_exit_code_3(server: Server) -> None:
         f"{server.folder}/audit/1.csv:1: column SeqNo of the mapping is not there; did you mean 'SeqNr'?"
         in (found.err)
     )
+
+
+def handles(server: Server, *rows: str) -> None:
+    """Log rows with the handle of their endpoint in place of its conversation."""
+    columns = COLUMNS | {"conversation_handle": "Conversation"}
+    del columns["conversation_id"], columns["sent_by_initiator"]
+    server.set_columns(columns)
+    number = len(list((server.folder / "audit").iterdir()))
+    server.log(f"audit/{number}.csv", *rows)
+
+
+def pending(server: Server) -> list[tuple[Any, ...]]:
+    """What is pending, by the number of the message."""
+    rows = server.table("pending_events")
+    found = [(json.loads(row["payload"]), row["reason"], row["batch"]) for row in rows]
+    return sorted((told["message_sequence_number"], reason, batch) for told, reason, batch in found)
+
+
+def test_a_handle_waits_for_its_endpoint_for_31_days(server: Server) -> None:
+    known, other = "H1", "22222222-0000-0000-0000-00000000000a"
+    handles(
+        server,
+        f"2026-11-20 10:00:00,IN,{known},0,1\n",
+        f"2026-11-20 10:00:01,IN,{other},5,1\n",
+        f"2026-11-20 10:00:01,IN,{other},5,1\n",
+        "2026-11-20 10:00:02,IN,H3,7,1\n",
+        f"2026-11-20 10:00:03,IN,{other},x,1\n",
+        "2026-11-20 10:00:04,IN,,8,1\n",
+    )
+    server.configure(quality={"max_rejected_share": 0.5})
+    server.publish("2026-11-20T12:00:00Z")
+    rejected = {(row["reason"], "H3" in row["payload"]) for row in server.table("rejected_events")}
+    assert rejected == {
+        ("unreadable_message_sequence_number", False),
+        ("missing_message_id", False),
+        ("missing_conversation_id", False),
+        ("missing_sent_by_initiator", False),
+    }
+    assert pending(server) == [(5, "handle_unknown", 1), (5, "handle_unknown", 1), (7, "handle_unknown", 1)]
+    assert counts(server, 1) == (6, 1, 0, 2, 3)
+
+    # A file shows one endpoint; the log goes on for a month, and the other row is given up.
+    shown = CREATIONS.splitlines()[1].replace("e1,", "e2,").replace("H1", other.upper())
+    late = CREATIONS.splitlines()[1].replace("e1,2026-11-20T08", "e3,2026-12-21T12").replace("H1", "H9")
+    lines = [CREATIONS.splitlines()[0], shown.replace(CONVERSATION, "C2"), late.replace(CONVERSATION, "C3")]
+    (server.folder / "endpoints" / "2.csv").write_text("\n".join(lines) + "\n")
+    server.publish("2026-12-22T00:00:00Z")
+    assert pending(server) == []
+    assert counts(server, 2) == (3, 2, 0, 1, 0)
+    messages = {(row["message_id"], row["sent_by_initiator"]) for row in server.table("message_events")}
+    assert messages == {(f"{CONVERSATION}/initiator/0", True), ("C2/initiator/5", True)}
+    assert [row["reason"] for row in server.table("rejected_events") if "H3" in row["payload"]] == [
+        "handle_unknown"
+    ]
+    sums = [row["reconciliation"] for row in server.table("runs") if row["status"] == "succeeded"]
+    assert ("pending", 3) in sums[-1]
+
+
+def counts(server: Server, batch: int) -> tuple[Any, ...]:
+    """Rows, accepted, duplicates, rejected and pending of the audit table in a batch."""
+    names = ("events", "accepted", "duplicates", "rejected", "pending")
+    [found] = [
+        tuple(row[name] for name in names)
+        for row in server.table("batches")
+        if row["batch"] == batch and row["source"] == "message_events/audit"
+    ]
+    return found

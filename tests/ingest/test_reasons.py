@@ -93,5 +93,10 @@ def test_what_the_inputs_require() -> None:
 def test_every_reason_is_explained() -> None:
     given = {"broken_row", "unreadable_<column>", "missing_<column>", "unknown_event_type", "line_too_long"}
     given |= {"is_initiator_contradicts_event_type", "event_time_out_of_range"}
-    assert set(REASONS) == given | {"conflicting_duplicate", "day_pruned", "time_does_not_exist"}
+    assert set(REASONS) == given | {
+        "conflicting_duplicate",
+        "day_pruned",
+        "time_does_not_exist",
+        "handle_unknown",
+    }
     assert all(text and "\n" not in text for text in REASONS.values())

@@ -58,7 +58,7 @@ def name_messages_by_views(seen: Rows, materialize: Materialize) -> DataFrame:
 
     messages = seen.messages
     endpoints = seen.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
-    joined = _endpoints_by_handle(endpoints).join(messages, ["instance", "conversation_handle"], "right")
+    joined = endpoints_by_handle(endpoints).join(messages, ["instance", "conversation_handle"], "right")
     found = with_ids(_in_conversations(joined, messages.columns))
     return found if found.count() == messages.count() else with_ids(with_handles(messages, endpoints))
 
@@ -79,7 +79,7 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
     found = (
         messages.select(*key)
         .distinct()
-        .join(_endpoints_by_handle(conversations), ["instance", "conversation_handle"], "inner")
+        .join(endpoints_by_handle(conversations), ["instance", "conversation_handle"], "inner")
         .groupBy(*key)
         .agg(
             F.coalesce(F.min(F.when(is_here, F.col("endpoint"))), F.min("endpoint")).alias("endpoint"),
@@ -89,7 +89,7 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
     return _in_conversations(found.join(messages, key, "right"), messages.columns)
 
 
-def _endpoints_by_handle(conversations: DataFrame) -> DataFrame:
+def endpoints_by_handle(conversations: DataFrame) -> DataFrame:
     """The endpoints by handle, each as one text: a minimum of that costs much less than `min_by`."""
     return conversations.where("conversation_handle is not null").select(
         "instance",
@@ -101,7 +101,7 @@ def _endpoints_by_handle(conversations: DataFrame) -> DataFrame:
 
 def _in_conversations(asking: DataFrame, names: list[str]) -> DataFrame:
     """Messages in the conversation of their `endpoint`, if they have one."""
-    side, conversation = _of_endpoint("endpoint")
+    side, conversation = of_endpoint("endpoint")
     is_sender = F.col("event_type") == "SENT"
     return asking.withColumns(
         {
@@ -144,7 +144,7 @@ def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) 
     return found.withColumn("message_id", F.coalesce("known_id", "own_id")).select(*messages.columns)
 
 
-def _of_endpoint(name: str) -> tuple[Column, Column]:
+def of_endpoint(name: str) -> tuple[Column, Column]:
     """`is_initiator` and `conversation_id` of an endpoint's text; null if it is null."""
     side = F.col(name).endswith("true")
     ending = F.when(side, F.lit(len("true"))).otherwise(F.lit(len("false")))

@@ -52,6 +52,11 @@ class SourceMapping:
         return CONTRACTS[table_of(self.source)]
 
     @property
+    def has_handles(self) -> bool:
+        """Whether the handle of a row may say whose conversation and side it is."""
+        return HANDLE in self.columns and "conversation_id" in self.contract.names
+
+    @property
     def has_ids(self) -> bool:
         """Whether the source has ids of events."""
         return "event_id" in self.columns

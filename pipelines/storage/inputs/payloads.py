@@ -25,7 +25,7 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
         format: how its files are written. Columns of text are as they were written, others as they were read.
     """
     if "payload" in rows.columns:
-        return rows.withColumn("payload", _of_mapped(rows, contract))
+        return rows.withColumn("payload", payload_of_mapped(rows, contract))
     if format == "json":
         rows, values = json_lines.with_shape(rows), json_lines.values_as_written(contract)
     elif format == "csv":
@@ -38,7 +38,7 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
     return rows.withColumn("payload", payload)
 
 
-def _of_mapped(rows: DataFrame, contract: EventContract) -> Column:
+def payload_of_mapped(rows: DataFrame, contract: EventContract) -> Column:
     """What could not be read as it was written, else the mapped values and the handle."""
     named = [*contract.columns, *([HANDLE] if HANDLE.name not in contract.names else [])]
     values = [
