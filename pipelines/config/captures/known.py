@@ -146,10 +146,12 @@ def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
     Of captures of one database that follow each other with the same catalog, the first and the last are
     enough: a change lies between the last of one catalog and the first of the next.
     """
-    by_id = {each.id: each for each in known}
+    files = sorted(known, key=lambda each: (each.id, each.path))
+    by_id = {each.id: each for each in files}
+    # Of the files that have a capture, one has its catalogs.
     catalogs = {
         hash: {view: _with_nulls(view, rows) for view, rows in catalog.items()}
-        for each in by_id.values()
+        for each in files
         for hash, catalog in each.catalogs.items()
     }
     of_database: dict[tuple[str, str], list[tuple[KnownCapture, KnownDatabase]]] = {}

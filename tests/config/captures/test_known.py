@@ -1,5 +1,6 @@
 """Catalogs of captures that a warehouse has taken."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pipelines.config.captures.known import KnownCapture, KnownDatabase, snapshots_of_known
@@ -53,3 +54,12 @@ def test_of_captures_with_one_catalog_the_first_and_the_last_are_left() -> None:
         for hour, is_on in zip(hours, [True, True, True, False, False, False], strict=True)
     ]
     assert [each.taken_at for each in snapshots_of_known(captures)] == [hours[at] for at in (0, 2, 3, 5)]
+
+
+def test_a_capture_in_two_files_has_its_catalog_once() -> None:
+    """Whichever file comes first by name, the one that has the catalog or the other."""
+    row = {"name": "B", "is_honor_broker_priority_on": True}
+    first = _known(databases=[row])
+    for path in ("captures/a.txt", "captures/z.txt"):
+        [snapshot] = snapshots_of_known([first, replace(first, path=path, catalogs={})])
+        assert snapshot.small["databases"][0].items() >= row.items()
