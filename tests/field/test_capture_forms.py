@@ -25,6 +25,22 @@ def test_a_capture_in_two_forms_is_one(session: SparkSession, tmp_path: Path) ->
     assert "1 rule versions" in case.published("latest").err
 
 
+def test_null_in_a_file_whose_every_field_is_quoted(session: SparkSession, tmp_path: Path) -> None:
+    """Beside other names it is a name, and a night says so."""
+    case = Case.copied(FIELD, tmp_path / "case", "settings-snap-dbeaver.yaml")
+    rules = case.folder / "snap-dbeaver" / "conversation_priorities.csv"
+    queue = case.folder / "snap-dbeaver" / "dbo.JobQueue.csv"
+    queue.write_text(queue.read_text().replace('-000000000002","0"', '-000000000002","NULL"'))
+    found = case.job("rules", "--print-sql", "MILL1")
+    names = "contract_name, local_service_name, remote_service_name"
+    assert f"conversation_priorities.csv: NULL in {names} is read as a name" in found.err
+    rules.write_text("".join(line for line in rules.open() if "Rush" not in line))
+    found = case.job("rules", "--print-sql", "MILL1")
+    assert "NULL in contract_name, local_service_name is read as a name" in found.err
+    assert found.out.count("REMOTE_SERVICE_NAME = ANY") == 2
+    assert "2 messages wait" in case.published("latest").out
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_rules_of_a_capture_in_any_form(session: SparkSession, tmp_path: Path, form: str) -> None:
     case = Case.copied(FIELD, tmp_path / "case", f"settings-{form}.yaml")

@@ -1,6 +1,7 @@
 """The rows of small views, read without an engine."""
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +15,17 @@ from pipelines.config.snapshots.columns import WORDS
 from pipelines.config.snapshots.values import value_of
 from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, describe_unreadable, file_system
 
+NULL = "NULL"
+log = logging.getLogger(__name__)
+
+
+class _Row(dict[str, Any]):
+    """The values of a row by the file's names, and whether each of them stands in quotes."""
+
+    def __init__(self, values: Any, *, is_quoted: bool = False) -> None:
+        super().__init__(values)
+        self.is_quoted = is_quoted
+
 
 def read_small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     """The rows of a small view by the view's names: texts, numbers, truth values and None.
@@ -23,6 +35,7 @@ def read_small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     """
     with _name_file(file):
         rows = list(_read_rows(file))
+    _take_quoted_nulls(file, rows)
     for where, row in rows:
         values = dict.fromkeys(column.name for column in file.columns)
         values |= {name: row[spelled] for name, spelled in file.names.items()}
@@ -36,6 +49,33 @@ def read_small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
                 )
             values[column.name] = value
         yield values
+
+
+def _take_quoted_nulls(file: ViewFile, rows: Sequence[tuple[str, _Row]]) -> None:
+    """Where a tool quotes every field, NULL is null: in a column of no texts, or that has nothing else.
+
+    Says so of columns that have it beside other texts, where it stays a name.
+    """
+    if not rows or not all(row.is_quoted for _, row in rows):
+        return
+    kinds = {spelled: column.kind for column in file.columns if (spelled := file.names.get(column.name))}
+    named = []
+    for spelled in rows[0][1]:
+        texts = {row[spelled] for _, row in rows}
+        if NULL not in texts or spelled not in kinds:
+            continue
+        if kinds[spelled] == "text" and texts != {NULL}:
+            named.append(spelled)
+            continue
+        for _, row in rows:
+            row[spelled] = None if row[spelled] == NULL else row[spelled]
+    if named:
+        log.warning(
+            "snapshots: %s: NULL in %s is read as a name, for every field of the file stands in quotes; "
+            "if it is none, export NULL without quotes",
+            file.path,
+            ", ".join(named),
+        )
 
 
 def read_texts(file: ViewFile, name: str) -> set[str]:
@@ -79,7 +119,7 @@ def _read_texts(file: ViewFile, column: str) -> set[str]:
     return set(table[column].unique().drop_null().to_pylist())
 
 
-def _read_rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_rows(file: ViewFile) -> Iterator[tuple[str, "_Row"]]:
     """The rows by the file's names, each with where it stands."""
     system, inner, _ = file_system(file.path)
     if file.format == "csv":
@@ -88,13 +128,15 @@ def _read_rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
             return
         with system.open_input_stream(inner, compression=packing(inner)) as stream:
             for row in text_rows(stream, file.form):
-                yield f"line {row.line}", dict(zip(file.form.header, _of_width(file, row), strict=True))
+                values = zip(file.form.header, _of_width(file, row), strict=True)
+                is_quoted = all(each for _, each in row.fields or ())
+                yield f"line {row.line}", _Row(values, is_quoted=is_quoted)
         return
     if file.format == "delta":
         table = DeltaTable(file.path).to_pyarrow_table()
     else:
         table = pq.read_table(inner, filesystem=system)
-    yield from ((f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1))
+    yield from ((f"row {number}", _Row(row)) for number, row in enumerate(table.to_pylist(), start=1))
 
 
 def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:

@@ -117,6 +117,12 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     else:
         rows = with_file_names(spark, lambda some: spark.read.parquet(*literal_paths(spark, some)), paths)
     present = {name: _quoted(spelled) for name, spelled in file.names.items()}
+    if file.format == "csv":
+        # Some tools quote every field, NULL, too: of no text it can't be a value.
+        kinds = {column.name: column.kind for column in file.columns}
+        present |= {
+            name: F.nullif(value, F.lit("NULL")) for name, value in present.items() if kinds[name] != "text"
+        }
     values = {
         column.name: present.get(column.name, F.lit(None).cast("string")).alias(column.name)
         for column in file.columns
