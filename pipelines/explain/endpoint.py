@@ -21,8 +21,12 @@ from pipelines.rules.ladder import (
     step_of,
 )
 from pipelines.rules.near_rules import NearRule, NearRules
+from pipelines.rules.server_levels import decisions
 
 NEAR_MISSES_SHOWN = 3
+GIVEN = ("priority", "rule_name", "ladder_step")
+DERIVED = ("ended_by", "state", "state_seen_at")
+"""Fields of `Endpoint` that `explain_endpoint` leaves to its caller."""
 SERVER = "server"
 """The `level_source` of an endpoint whose level a snapshot shows, and no event its creation."""
 
@@ -31,7 +35,7 @@ SERVER = "server"
 class Outcome:
     """A level, with the rule and the step that give it; both None for the default.
 
-    A level of the server's has those that give the same level today, both None if no rule does.
+    A level of the server's has those on which the snapshots around the creation agree, else None.
     """
 
     level: int
@@ -98,12 +102,22 @@ class LaterOutcome:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A rule that gave a level of the server's if it was there when the endpoint was created."""
+
+    level: int
+    rule_name: str
+
+
+@dataclass(frozen=True)
 class Endpoint:
     """An endpoint and why it has its priority.
 
     `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; where
-    the level is the server's (`level_source`), that level with the rule that gives the same today. The two
-    differ where rules were edited since (`priorities reassign`). `later` is empty for the server's levels.
+    the level is the server's (`level_source`), both are that level. The two differ where rules were edited
+    since (`priorities reassign`). `later` is empty for the server's levels; `candidates` are the rules that
+    may have given such a level, where the snapshots around the creation do not agree on one and
+    `is_given_known` is false.
     `ended_by` says whether the log or only a snapshot knows of the end. `state` is what the newest snapshot
     shows (CD, DI, DO or ER; null for others, and without one), `state_seen_at` when that was taken.
     """
@@ -130,12 +144,15 @@ class Endpoint:
     ended_by: str | None = None
     state: str | None = None
     state_seen_at: datetime | None = None
+    candidates: tuple[Candidate, ...] = ()
+    is_given_known: bool = True
 
 
 def find_near_rules(
     endpoint: Mapping[str, Any],
     rules: Iterable[RuleVersion],
     is_in_use: Callable[[str, str, str, str], bool],
+    as_of: datetime | None = None,
 ) -> list[NearRule]:
     """Find the rules that `explain_endpoint` explains near misses by, and that nearly fit the endpoint.
 
@@ -143,8 +160,9 @@ def find_near_rules(
         endpoint: a row of `endpoints`; its times are aware.
         rules: the versions of the rules of its database, or of all; no order.
         is_in_use: says of instance, database, criterion and name whether that name of a rule is in use.
+        as_of: the moment of today's rules; None is after the last statement.
     """
-    place, moment = (endpoint["instance"], endpoint["database"]), _moment_of(endpoint)
+    place, moment = (endpoint["instance"], endpoint["database"]), _moment_of(endpoint, as_of)
     in_force = ladders_at(rules, moment).get(place, NO_RULES)
     return NearRules(in_force.rules, partial(is_in_use, *place)).find(names_of(endpoint))
 
@@ -155,6 +173,7 @@ def explain_endpoint(
     near: Sequence[NearRule] = (),
     *,
     first_seen: Collection[datetime] = (),
+    as_of: datetime | None = None,
 ) -> Endpoint:
     """Explain the priority of one endpoint.
 
@@ -163,39 +182,63 @@ def explain_endpoint(
         rules: the versions of the rules of its database, or of all; no order.
         near: `find_near_rules` of the endpoint, without those whose name is in use.
         first_seen: moments of snapshots with rules of its database: one that begins then is first seen.
+        as_of: the moment of today's rules; None is after the last statement.
 
     Returns:
         What each step of the ladder looked for and found at the endpoint's creation, and what later
         versions would have given. The ladder did not decide a level of the server's: for that, what the
-        steps find under the rules that stand once all statements were carried out.
+        steps find under the rules that stand at as_of.
 
     The steps are the precedence of CREATE BROKER PRIORITY in the vendor's documentation.
     """
     own = ladders_of(sorted(rules, key=lambda rule: (rule.valid_from, rule.name)))
     ladder = own.get((endpoint["instance"], endpoint["database"]), NO_RULES)
-    names, moment = names_of(endpoint), _moment_of(endpoint)
+    names, moment = names_of(endpoint), _moment_of(endpoint, as_of)
     decided = _outcome_of(ladder.decide_at(names, moment))
-    by_present_rules = decided
-    if moment is None and decided.level != endpoint["logged_priority"]:
-        by_present_rules = Outcome(endpoint["logged_priority"], None, None)
-    derived = ("given", "by_present_rules", "steps", "later", "ended_by", "state", "state_seen_at")
+    given, by_present_rules = Outcome(*[endpoint[name] for name in GIVEN]), decided
+    later, candidates = list(_find_later(ladder, names, moment, decided)), list[Candidate]()
+    is_known = True
+    if endpoint["level_source"] == SERVER:
+        known = _known_outcome(ladder, names, endpoint, first_seen)
+        given = by_present_rules = known or Outcome(endpoint["logged_priority"], None, None)
+        is_known = known is not None
+        later, candidates = [], [] if known else _find_candidates(ladder, names, given.level)
+    derived = {*DERIVED, "given", "by_present_rules", "steps", "later", "candidates", "is_given_known"}
     columns = [name for name in Endpoint.__dataclass_fields__ if name not in derived]
     return Endpoint(
         **{name: endpoint[name] for name in columns},
-        given=Outcome(endpoint["priority"], endpoint["rule_name"], endpoint["ladder_step"]),
+        given=given,
         by_present_rules=by_present_rules,
         steps=tuple(_explain_steps(ladder, names, moment, near, decided, first_seen)),
-        later=tuple(
-            LaterOutcome(since, outcome, since in first_seen)
-            for since, outcome in _find_later(ladder, names, moment, decided)
-        ),
+        later=tuple(LaterOutcome(since, outcome, since in first_seen) for since, outcome in later),
+        candidates=tuple(candidates),
+        is_given_known=is_known,
     )
 
 
-def _moment_of(endpoint: Mapping[str, Any]) -> datetime | None:
+def _known_outcome(
+    ladder: Ladder, names: tuple[str, str, str], endpoint: Mapping[str, Any], taken: Collection[datetime]
+) -> Outcome | None:
+    """What gave a level of the server's, where that is known."""
+    outcomes = [
+        _outcome_of(version)
+        for since, until, version in decisions(ladder, names, taken)
+        if (since is None or since <= endpoint["created_at"])
+        and (until is None or endpoint["created_at"] < until)
+    ]
+    return next((each for each in outcomes if each.level == endpoint["logged_priority"]), None)
+
+
+def _find_candidates(ladder: Ladder, names: tuple[str, str, str], level: int) -> list[Candidate]:
+    """The rules that fit and have this level at any time."""
+    fitting = [rule.name for rule in ladder.find_fitting(names) if rule.level == level]
+    return [Candidate(level, name) for name in dict.fromkeys(fitting)]
+
+
+def _moment_of(endpoint: Mapping[str, Any], as_of: datetime | None) -> datetime | None:
     """The moment whose rules are explained, as `stands_at` takes it."""
     if endpoint["level_source"] == SERVER:
-        return None
+        return as_of
     created_at: datetime = endpoint["created_at"]
     return created_at
 

@@ -296,7 +296,7 @@ def _explain_endpoints(
     events = read_endpoint_events(warehouse, endpoints[0]["conversation_id"])
     states = find_snapshot_states(events, as_of)
     is_in_use = known_in_use(catalog or Catalog())
-    near = {row["is_initiator"]: find_near_rules(row, rules, is_in_use) for row in initiator_first}
+    near = {row["is_initiator"]: find_near_rules(row, rules, is_in_use, as_of) for row in initiator_first}
     near = drop_names_in_use(warehouse, near, as_of)
     return tuple(
         replace(
@@ -305,6 +305,7 @@ def _explain_endpoints(
                 rules,
                 near[row["is_initiator"]],
                 first_seen=shown.get((row["instance"], row["database"]), ()),
+                as_of=as_of,
             ),
             ended_by=_end_source(row, events),
             state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TypeAlias
 
 from pipelines.config.instants import format_instant
@@ -12,7 +11,7 @@ from pipelines.console.invocation import command_line
 from pipelines.console.short_ids import id_of
 from pipelines.console.tables import Sheet, print_table
 from pipelines.console.terminal import Terminal, open_console
-from pipelines.console.wording import format_count, format_database
+from pipelines.console.wording import format_count, format_database, format_list
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
 from pipelines.explain.explanations import Conversation, Message
 from pipelines.explain.positions import AheadCount, Group, ReceivePosition, TransmissionPosition
@@ -106,12 +105,11 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
     created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
     by_server = endpoint.level_source == SERVER
-    no_rule = not any(step.decides for step in endpoint.steps)
-    outcome = partial(_format_server_outcome, no_rule=no_rule) if by_server else _format_outcome
+    outcome = _format_server_outcome(endpoint) if by_server else _format_outcome(endpoint.given)
     _print(
         console,
         f"\n{side} endpoint in {format_database((endpoint.instance, endpoint.database))}, created "
-        f"{created}{inferred}, {_format_end(endpoint)}: {outcome(endpoint.given)}",
+        f"{created}{inferred}, {_format_end(endpoint)}: {outcome}",
     )
     if endpoint.state is not None and endpoint.state_seen_at is not None:
         _print(
@@ -127,15 +125,9 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
         _print(
             console,
             "Its creation is not logged, a snapshot shows its level. The steps are those of the rules that "
-            "stand today.",
+            "stand at as_of.",
         )
-    if by_server and endpoint.given != endpoint.by_present_rules:
-        _print(
-            console,
-            f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
-            f"{_restate(endpoint)} restates it.",
-        )
-    elif endpoint.given != endpoint.by_present_rules:
+    if endpoint.given != endpoint.by_present_rules:
         _print(
             console,
             f"The rules as they are now would give it {_format_outcome(endpoint.by_present_rules)}: they "
@@ -202,15 +194,22 @@ def _format_outcome(outcome: Outcome) -> str:
     return f"level {outcome.level} by {outcome.rule_name} at step {outcome.ladder_step}"
 
 
-def _format_server_outcome(outcome: Outcome, *, no_rule: bool) -> str:
-    if outcome.rule_name is None and no_rule and outcome.level == DEFAULT_LEVEL:
-        return f"level {outcome.level}, the server's own, and the default today, as no rule matches"
-    if outcome.rule_name is None:
-        return f"level {outcome.level}, the server's own; no rule gives the endpoint this level today"
-    return (
-        f"level {outcome.level}, the server's own, as {outcome.rule_name} gives it today at step "
-        f"{outcome.ladder_step}"
-    )
+def _format_server_outcome(endpoint: Endpoint) -> str:
+    """A level of the server's, with the rule that gave it, or those that may have."""
+    given = endpoint.given
+    level = f"level {given.level}, the server's own"
+    if given.rule_name is not None:
+        around = "as the rules before and after its creation show"
+        return f"{level}, by {given.rule_name} at step {given.ladder_step}, {around}"
+    if endpoint.candidates:
+        names = [f"{each.level}: {each.rule_name}" for each in endpoint.candidates]
+        then = "it was" if len(names) == 1 else "they were"
+        return f"{level}; which rule gave it is not known ({format_list(names)}, if {then} there then)"
+    if endpoint.is_given_known:
+        return f"{level}, and the default, as no rule matched before and after its creation"
+    if given.level == DEFAULT_LEVEL and not any(step.decides for step in endpoint.steps):
+        return f"{level}, and the default today, as no rule matches"
+    return f"{level}; no rule gives the endpoint this level today"
 
 
 def _print_group(console: Terminal, group: Group) -> None:

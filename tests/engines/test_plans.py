@@ -281,8 +281,8 @@ def test_the_ladder_is_eight_hash_joins_whatever_the_number_of_rules(spark: Spar
 
 def test_coverage_joins_by_hash_and_has_no_step_of_one_task(frames: Frames) -> None:
     tables = ("endpoints", "message_events", "receive_schedule", "transmission_schedule", "priority_rules")
-    decided = frames.spark.createDataFrame([], DECIDED)
-    found = operators(count_rule_uses(*map(frames.table, tables), decided, as_of=AS_OF))
+    given = [*map(frames.table, tables), frames.spark.createDataFrame([], DECIDED)]
+    found = operators(count_rule_uses(*given, as_of=AS_OF))
     assert found["BroadcastHashJoin"] >= 1
     assert set(found) <= {"BroadcastHashJoin", "SortMergeJoin", "ShuffledHashJoin"}
 

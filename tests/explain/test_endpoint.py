@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.explain.endpoint import (
+    Candidate,
     Endpoint,
     LaterOutcome,
     NearMiss,
@@ -161,7 +162,9 @@ def test_a_level_of_the_server_is_explained_by_the_rules_that_stand() -> None:
     stands = replace(first, level=8, valid_from=day(6), valid_to=None)
     found = explain(first, stands, version("Base", level=2), **of_the_server(8, "Rule", 4))
     assert (found.level_source, found.created_by) == ("server", "snapshot")
-    assert found.given == found.by_present_rules == Outcome(8, "Rule", 4)
+    # The rule had another level when the endpoint was created.
+    assert found.given == found.by_present_rules == Outcome(8, None, None)
+    assert (found.candidates, found.is_given_known) == ((Candidate(8, "Rule"),), False)
     hits = {step.step: (step.rule, step.decides) for step in found.steps if step.rule}
     assert hits[4] == (RulePeriod("Rule", 8, day(6), None), True)
     assert found.steps[3].at_other_times == (RulePeriod("Rule", 3, day(1), day(6)),)
@@ -176,11 +179,10 @@ def test_a_level_of_the_server_that_the_ladder_does_not_give_names_no_rule() -> 
     assert without.given == without.by_present_rules == Outcome(8, None, None)
 
 
-def test_a_level_of_the_server_whose_rule_was_edited_since_would_be_restated() -> None:
-    found = explain(version("Rule", "C", level=3), **of_the_server(8, "Rule", 4))
-    assert (found.given, found.by_present_rules) == (Outcome(8, "Rule", 4), Outcome(8, None, None))
+def test_a_level_of_the_server_whose_rule_is_known_by_the_time_of_creation() -> None:
     found = explain(version("Rule", "C", level=8), **of_the_server(8))
-    assert (found.given, found.by_present_rules) == (Outcome(8, None, None), Outcome(8, "Rule", 4))
+    assert found.given == found.by_present_rules == Outcome(8, "Rule", 4)
+    assert (found.candidates, found.is_given_known) == ((), True)
 
 
 CRITERIA = st.tuples(*[st.sampled_from([None, name, name.lower()]) for name in NAMES.values()])
