@@ -15,6 +15,7 @@ from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.find_settings import FILE
 from pipelines.config.instants import format_instant
 from pipelines.config.json_schema import FOLDER
+from pipelines.config.paths import with_slashes
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.invocation import command_line, is_anywhere
 from pipelines.console.terminal import escape_line
@@ -55,6 +56,12 @@ def main(argv: Sequence[str]) -> int:
         help="result of the capture script, saved by any tool; it is copied into the folder",
     )
     source.add_argument(
+        "--like",
+        type=Path,
+        metavar="FILE",
+        help="table in which a procedure logs messages: how its columns map, with guesses by their names",
+    )
+    source.add_argument(
         "--sample", action="store_true", help="captures of an invented insurer, to try the questions on"
     )
     options = parser.parse_args(argv)
@@ -65,6 +72,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         if options.sample:
             lines = _sample(folder)
+        elif options.like is not None:
+            lines = _like(folder, options.like)
         else:
             lines = _skeleton(folder) if options.capture is None else _capture(folder, options.capture)
     except OSError as error:
@@ -89,6 +98,38 @@ def _skeleton(folder: Path) -> list[str]:
         f"made the folders {' and '.join(str(folder / name) for name in EVENTS)}",
         "next: write your instances, databases, queues and services into catalog.yaml and your rules into",
         f"rules.yaml, put event files into the folders, and run {check}",
+    ]
+
+
+def _like(folder: Path, file: Path) -> list[str]:
+    """Write the skeleton with a mapping of a file's columns; the lines that say so, and the mapping.
+
+    Raises:
+        ConfigError: there is no such file.
+        InputError: it can't be read.
+    """
+    from pipelines.config.mapping_guess import write_skeleton
+    from pipelines.storage.inputs.columns import columns_of
+
+    try:
+        format, there = columns_of(with_slashes(str(file)))
+    except FileNotFoundError:
+        raise ConfigError(f"--like {file}: there is no such file; name an export of the table") from None
+    path = with_slashes(os.path.relpath(file, folder))
+    inputs = list(write_skeleton(file.stem.partition(".")[0], path, format, there))
+    before, _, rest = _template(FILE).partition("inputs:\n")
+    _, _, behind = rest.partition("\n\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_schemas(folder)
+    endpoints = f"  {EVENTS[0].partition('/')[2]}: {{path: {EVENTS[0]}, format: json}}"
+    (folder / EVENTS[0]).mkdir(parents=True, exist_ok=True)
+    _write_text(folder / FILE, before + "\n".join([inputs[0], endpoints, *inputs[1:]]) + "\n\n" + behind)
+    for name in FILES[1:]:
+        _write_text(folder / name, _template(name))
+    return [
+        f"wrote {', '.join(str(folder / name) for name in FILES)}; the mapping is",
+        *inputs,
+        f"next: correct the guesses, and run {command_line('check', config=_config(folder))}",
     ]
 
 

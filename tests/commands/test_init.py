@@ -170,3 +170,42 @@ def test_settings_that_are_there_stay(capture: Path) -> None:
     with pytest.raises(ConfigError, match=r"priorities\.yaml is there already"):
         cli.run(["init", "--capture", "saved.txt"])
     assert {path.name for path in capture.parent.iterdir()} == {"priorities.yaml", "saved.txt"}
+
+
+LOG = "LogId,ProcessedAt,Direction,Handle,SeqNo,MsgType,Body\n"
+
+
+def test_like_guesses_a_mapping_by_names_and_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "BrokerLog.csv").write_text(LOG)
+    assert cli.run(["init", str(tmp_path / "new"), "--like", str(tmp_path / "BrokerLog.csv")]) == 0
+    settings = tmp_path / "new" / "priorities.yaml"
+    [source] = yaml.safe_load(settings.read_text())["inputs"]["message_events"]
+    assert source == {
+        "name": "BrokerLog",
+        "path": "../BrokerLog.csv",
+        "format": "csv",
+        "columns": {
+            "event_id": {"from": "LogId"},
+            "event_time": {"from": "ProcessedAt"},
+            "message_sequence_number": {"from": "SeqNo"},
+            "message_type": {"from": "MsgType"},
+            "size_bytes": {"from": "Body", "length": "bytes"},
+            "conversation_handle": {"from": "Handle"},
+        },
+    }
+    told = capsys.readouterr().out
+    assert (
+        "event_time: {from: ProcessedAt} # guess by the name; times are UTC unless zone: or offset:" in told
+    )
+    assert "# event_type: {value: RECEIVED}" in told
+    assert "# Columns that are not taken: Direction" in told
+    with pytest.raises(ConfigError) as error:
+        load_settings(settings)
+    assert "an event needs instance and database and event_type; name the column" in str(error.value)
+
+
+def test_like_needs_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such file; name an export of the table"):
+        cli.run(["init", str(tmp_path), "--like", str(tmp_path / "none.csv")])

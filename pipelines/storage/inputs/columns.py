@@ -1,17 +1,23 @@
 """The columns of an input, compared with its contract without an engine and without reading its rows."""
 
 import json
+import os
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from pipelines.config.errors import InputError
+from pipelines.config.exports.form import ForeignFileError
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
 from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields
-from pipelines.storage.inputs.paths import is_empty_folder, list_files
+from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_file
+from pipelines.storage.inputs.plain_copies import find_form
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
 from schemas import EventContract
 
@@ -46,6 +52,30 @@ def compare_columns(contract: EventContract, given: EventSource) -> tuple[int, l
     }
     files = [file.path for file in list_files(given.path)]
     return len(files), problems_of_each(files, compare[given.format])
+
+
+def columns_of(path: str) -> tuple[str, list[str]]:
+    """The format of a file or a Delta table by its ending or its folder, and the names of its columns.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        InputError: it can't be read as what it seems to be.
+    """
+    ending = PurePosixPath(path.lower().removesuffix(".gz").removesuffix(".bz2").removesuffix(".zst")).suffix
+    try:
+        if os.path.isdir(path):
+            return "delta", [field.name for field in pa.schema(DeltaTable(path).schema())]
+        if ending == ".parquet":
+            with open_file(path) as file:
+                return "parquet", pq.read_schema(file).names
+        if ending in (".json", ".jsonl", ".ndjson"):
+            rows = [json.loads(line) for line in first_lines(path, LINES)]
+            return "json", list(dict.fromkeys(name for row in rows for name in row))
+        return "csv", list(find_form(path, ()).header)
+    except FileNotFoundError:
+        raise
+    except (DeltaError, ForeignFileError, pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: its columns can't be read ({first_line(error)})") from error
 
 
 def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
