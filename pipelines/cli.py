@@ -77,6 +77,10 @@ def run(argv: Sequence[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
         argv = _words_to_complete()
     name, *options = argv or ["--help"]
+    if name == "help":
+        name, *options = [*options[:1], "--help"]
+    if name == "--version":
+        name = "version"
     if name in COMMANDS:
         if name not in WITHOUT_ENGINE:
             from pipelines.engine.packages import require_engine
@@ -107,7 +111,7 @@ def _help() -> str:
     lines += ["Priorities, receive order and transmission order of Service Broker conversations.", ""]
     for group, commands in GROUPS.items():
         lines += [f"{group}:", *(f"  {name:{width}}  {line}" for name, line in commands.items()), ""]
-    lines.append(f"{PROGRAM} COMMAND --help lists the options of a command.")
+    lines.append(f"{PROGRAM} help COMMAND, or COMMAND --help, lists the options of a command.")
     return "\n".join(lines) + "\n"
 
 

@@ -13,18 +13,20 @@ from pipelines.questions.view import print_next
 
 def _options(parser: Parser) -> None:
     parser.add_argument("--queue", help=f"the queue to receive from: {FORMS}")
-    parser.add_argument("--instance", help="its instance; with --transmission, the instance that sends")
+    parser.add_argument(
+        "--instance", help="its instance; with --transmission, the instance that sends (default the only one)"
+    )
     parser.add_argument("--database", help="its database")
     parser.add_argument("--transmission", action="store_true", help="what the instance sends next")
 
 
 def _check(options: Namespace) -> None:
     if options.transmission == (options.queue is not None):
-        raise ConfigError("command line: give either --queue Q, or --instance I --transmission")
-    if options.transmission and (options.instance is None or options.database is not None):
+        raise ConfigError("command line: give either --queue Q, or --transmission, with --instance I")
+    if options.transmission and options.database is not None:
         raise ConfigError(
-            "command line: --transmission needs --instance, and no --database: an instance sends in one "
-            "order over all its databases"
+            "command line: --transmission takes no --database: an instance sends in one order over all its "
+            "databases"
         )
 
 

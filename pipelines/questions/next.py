@@ -8,12 +8,12 @@ from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.activation.read import queues_off_at
 from pipelines.config.catalog import Catalog
-from pipelines.config.errors import PipelineError
+from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.console.invocation import command_line
-from pipelines.console.wording import format_count
-from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
+from pipelines.console.wording import format_count, format_list
+from pipelines.questions.open_messages import RECEIVE, SCHEDULES, TRANSMISSION, read_open
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.queue_statuses import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
@@ -33,7 +33,8 @@ def report_next(
 
     Args:
         warehouse: what to read.
-        queue_filter: the queue, in any form of its name; without a queue, the instance that sends.
+        queue_filter: the queue, in any form of its name; without a queue, the instance that sends, which may
+            be left out if only one is known.
         as_of: an as_of that was published.
         limit: how many messages.
         catalog: what may be named beside the queues and instances of the schedules.
@@ -86,6 +87,8 @@ def _report_transmission(
 ) -> dict[str, Any]:
     """Report what an instance sends next; messages for a queue that is off are only counted."""
     schedule = read_open(warehouse, TRANSMISSION, as_of)
+    if queue_filter.instance is None:
+        queue_filter = QueueFilter(instance=_only_instance(warehouse, catalog, as_of))
     off = [
         row
         for row in queues_off_at(warehouse, as_of)
@@ -104,6 +107,21 @@ def _report_transmission(
         "held_back": {"queue_off": held_back} if off else {},
         "queues_off": off,
     }
+
+
+def _only_instance(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> str:
+    """The only instance that catalog and schedules have.
+
+    Raises:
+        ConfigError: there is none, or there are several.
+    """
+    known = {instance for instance, *_ in catalog.database_rows()}
+    for each in SCHEDULES:
+        known |= {instance for (instance,) in _distinct_rows(read_open(warehouse, each, as_of), ["instance"])}
+    if len(known) != 1:
+        named = f"one of {format_list(sorted(known))}" if known else "none is known"
+        raise ConfigError(f"command line: --transmission needs --instance: {named}")
+    return known.pop()
 
 
 def _distinct_rows(schedule: DataFrame, names: list[str]) -> list[Any]:

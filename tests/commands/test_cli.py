@@ -20,6 +20,7 @@ HELPERS = {
     "out",
     "proposal_options",
     "question",
+    "record",
     "signals",
     "streams",
 }
@@ -35,6 +36,21 @@ def test_each_command_has_a_module_and_a_line_in_the_help(capsys: pytest.Capture
     lines = capsys.readouterr().out.splitlines()
     for name, line in cli.COMMANDS.items():
         assert lines.count(f"  {name:11}  {line}") == 2
+
+
+def test_help_and_version_in_other_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--version"]) == cli.run(["version"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+    assert first.startswith("priorities ")
+    assert cli.run(["help"]) == cli.run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert text[: len(text) // 2] == text[len(text) // 2 :]
+    with pytest.raises(SystemExit, match="0"):
+        cli.run(["help", "next"])
+    assert capsys.readouterr().out.startswith(f"usage: {name_command('next')} ")
+    with pytest.raises(ConfigError, match="unknown command nxt; the nearest is next"):
+        cli.run(["help", "nxt"])
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)

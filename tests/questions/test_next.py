@@ -208,11 +208,23 @@ def test_the_commands_print_json_and_refuse_half_a_question(
     for options in (
         [],
         ["--queue", "Q", "--transmission"],
-        ["--transmission"],
         ["--instance", "I", "--database", "D", "--transmission"],
     ):
         with pytest.raises(ConfigError, match="command line"):
             next_job.main(["--config", "settings.yaml", *options])
+
+
+def test_an_instance_may_be_left_out_if_it_is_the_only_one(
+    embedded: SparkSession, warehouse: Warehouse, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="--transmission needs --instance: one of SQL1 and SQL2"):
+        report_next(warehouse, QueueFilter(), as_of=AS_OF, limit=5)
+    one = warehouse_of(embedded, tmp_path, {"transmission_schedule": [sent(1), sent(2)]})
+    found = report_next(one, QueueFilter(), as_of=AS_OF, limit=5)
+    assert (found["instance"], len(found["next"])) == ("SQL1", 2)
+    empty = warehouse_of(embedded, tmp_path / "empty", {})
+    with pytest.raises(ConfigError, match="--transmission needs --instance: none is known"):
+        report_next(empty, QueueFilter(), as_of=AS_OF, limit=5)
 
 
 def test_who_waits(warehouse: Warehouse) -> None:
