@@ -21,7 +21,9 @@ def _options(parser: Parser) -> None:
     parser.add_argument("--contract", metavar="NAME", help="contract of the endpoint that holds the message")
     parser.add_argument("--service", metavar="NAME", help="that endpoint's own service")
     parser.add_argument("--remote-service", metavar="NAME", help="that endpoint's remote service")
-    parser.add_argument("--conversation", metavar="ID", help="messages of this conversation")
+    parser.add_argument(
+        "--conversation", metavar="ID", help="messages of this conversation: its conversation_id, or a handle"
+    )
 
 
 def _check(options: Namespace) -> None:

@@ -25,9 +25,14 @@ from pipelines.explain.positions import (
 )
 from pipelines.explain.read import (
     collect_open_first,
-    find_conversation,
     read_endpoint_events,
     read_endpoints,
+)
+from pipelines.questions.conversations import (
+    CASE,
+    conversation_of_handle,
+    or_pruned,
+    unknown_conversation,
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
@@ -56,7 +61,6 @@ KNOWN = (
     "arrived_at",
 )
 """The columns of `describe_messages` that an explanation has."""
-CASE = "case counts unless it is a GUID"
 
 
 @dataclass(frozen=True)
@@ -116,16 +120,12 @@ def explain_conversation(
     """
     conversation_id = canonical_text(name)
     found = read_endpoints(warehouse, conversation_id)
-    if not found and (of_handle := find_conversation(warehouse, conversation_id)):
+    if not found and (of_handle := conversation_of_handle(warehouse, conversation_id)):
         conversation_id = of_handle
         found = read_endpoints(warehouse, conversation_id)
     endpoints = _explain_endpoints(warehouse, catalog, found, as_of)
     if not endpoints:
-        raise PipelineError(
-            f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
-            f"id ({CASE}), and whether its creation is among the inputs or in rejected_events"
-            f"{_or_pruned(warehouse)}"
-        )
+        raise unknown_conversation(warehouse, name)
     scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
         F.col("conversation_id") == conversation_id
     )
@@ -165,7 +165,7 @@ def explain_message(
     if not events:
         raise PipelineError(
             f"message {message_id!r}: no event of it is known; check the id ({CASE}), "
-            f"and whether its events are among the inputs or in rejected_events{_or_pruned(warehouse)}"
+            f"and whether its events are among the inputs or in rejected_events{or_pruned(warehouse)}"
         )
     # Independent queries run at once: planning takes most of the time of each.
     likely = events[0]["conversation_id"]
@@ -206,11 +206,6 @@ def explain_message(
         group=group,
         endpoints=endpoints,
     )
-
-
-def _or_pruned(warehouse: Warehouse) -> str:
-    """Return the end of a sentence about what is not known."""
-    return "" if warehouse.first_day is None else f", or closed before {warehouse.first_day}, and so pruned"
 
 
 def _count_rollbacks(

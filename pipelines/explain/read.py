@@ -5,8 +5,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.errors import PipelineError
-from pipelines.console.wording import format_list
 from pipelines.explain.endpoint import Endpoint
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.ranges import few_ranges, in_ranges
@@ -44,22 +42,6 @@ def read_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[str,
         *[name for name in ENDPOINTS.names if name in columns],
         moment="created_at",
     )
-
-
-def find_conversation(warehouse: Warehouse, handle: str) -> str | None:
-    """Find the conversation whose endpoint has the handle; None if no endpoint has it.
-
-    Raises:
-        PipelineError: endpoints of several conversations have the handle.
-    """
-    rows = warehouse.read(ENDPOINTS).where(F.col("conversation_handle") == handle)
-    ids = sorted(row["conversation_id"] for row in collect_rows(rows.select("conversation_id").distinct()))
-    if len(ids) > 1:
-        raise PipelineError(
-            f"handle {handle!r}: endpoints of several conversations have it: {format_list(ids)}; name one "
-            "of them"
-        )
-    return ids[0] if ids else None
 
 
 def read_endpoint_events(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from pipelines.engine.frames import among
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.places import Place
-from schemas.ids import canonical_text
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 
@@ -30,7 +29,7 @@ class Filters:
         contract: of the holding endpoint.
         service: its own service.
         remote_service: the far one.
-        conversation: its conversation.
+        conversation: its conversation_id, or a handle until it is found.
     """
 
     queue: str | None = None
@@ -79,7 +78,7 @@ class Filters:
         for column, name in self.names.items():
             rows = rows.where(F.col(column) == name)
         if self.conversation is not None:
-            rows = rows.where(F.col("conversation_id") == canonical_text(self.conversation))
+            rows = rows.where(F.col("conversation_id") == self.conversation)
         return rows
 
 

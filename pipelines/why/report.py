@@ -1,7 +1,7 @@
 """The answer to why messages wait: the situation, the causes, and both by place."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.questions.caveats import say_unknown_honor
+from pipelines.questions.conversations import find_conversation
 from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -50,10 +51,14 @@ def report_why(
 
     Raises:
         ConfigError: a filter names a queue, contract or service that is unknown.
+        PipelineError: nothing has the conversation that a filter names.
     """
     catalog, teller = settings.catalog, teller_of(settings, as_of)
     with warehouse.materializing() as materialize:
         found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize)
+        if filters.conversation is not None:
+            conversation = find_conversation(warehouse, filters.conversation, found.rows)
+            filters = replace(filters, conversation=conversation)
         queues = find_queues(filters, found.rows, catalog)
         require_known_names(warehouse, filters, found.rows, catalog, as_of)
         fitting = found.rows if filters == Filters() else materialize(filters.of(found.rows, queues))

@@ -65,6 +65,13 @@ def test_one_group_that_a_task_reads_needs_no_further_reader(session: SparkSessi
     [place] = case.ask("why", "--transmission")["places"]
     assert [cause["code"] for cause in place["causes"]] == ["queue_off"]
 
+    handle = "4d5d36ca-9c10-7b1b-4611-f8eddd59de44"
+    assert [each["kind"] for each in case.ask("why", "--conversation", handle)["places"]] == ["transmission"]
+    for name in ("", "4d5d36ca-9c10-7b1b-4611-f8eddd59de45"):
+        unknown = case.job("why", "--conversation", name)
+        assert (unknown.code, unknown.out) == (1, "")
+        assert f"conversation {name!r}: no endpoint has this" in unknown.err
+
 
 def test_an_application_that_was_notified_and_does_not_receive_comes_first(
     session: SparkSession, tmp_path: Path
