@@ -29,9 +29,10 @@ from pipelines.why.databases import find_of_databases
 from pipelines.why.monitors import monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
-from pipelines.why.places import PLACE
+from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
+from pipelines.why.standing import find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
@@ -70,6 +71,7 @@ def explained_rows(
     ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
     monitors = shown_monitors(warehouse, catalog, as_of)
+    brokers_off = _brokers_off(settings, as_of)
     is_computed = settings.activation is not None
     receives = receives_of(warehouse, catalog, queues, monitors, as_of, is_activation_computed=is_computed)
     times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
@@ -80,7 +82,7 @@ def explained_rows(
         .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
         .join(taken, "message_id", "left")
         .withColumn("broker_database", F.coalesce("held_by", "database"))
-        .join(F.broadcast(_brokers_off(warehouse, settings, as_of)), ["instance", "broker_database"], "left")
+        .join(F.broadcast(_brokers_frame(warehouse, brokers_off)), ["instance", "broker_database"], "left")
     )
     rows = materialize(_with_codes(rows))
     return Explained(
@@ -88,7 +90,12 @@ def explained_rows(
         near=near,
         locks=partial(locks_of, warehouse, catalog, as_of),
         off={format_queue(row): _about_off(row) for row in off},
-        of_databases=find_of_databases(warehouse, settings, as_of),
+        of_databases=[
+            *find_of_databases(warehouse, settings, as_of),
+            *_without_counted(
+                rows, find_standing(warehouse.spark, settings.snapshots, monitors, brokers_off, as_of)
+            ),
+        ],
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
         groups=cache(partial(_count_groups, rows)),
     )
@@ -100,14 +107,32 @@ def _count_groups(rows: DataFrame) -> dict[str, int]:
     return {format_queue(row): row["groups"] for row in counted}
 
 
-def _brokers_off(warehouse: Warehouse, settings: Settings, as_of: datetime) -> DataFrame:
+def _without_counted(rows: DataFrame, standing: Sequence[tuple[Place, Row]]) -> list[tuple[Place, Row]]:
+    """What holds at places, without the places and databases whose messages have the cause."""
+    if not standing:
+        return []
+    codes = rows.where("kind <> 'unresolved'").select(
+        *PLACE, "broker_database", F.explode("codes").alias("code")
+    )
+    counted = set()
+    for row in collect_rows(codes.distinct()):
+        database = ("receive", row["instance"], row["broker_database"], "")
+        counted |= {(place_of(row), row["code"]), (database, row["code"])}
+    return [(place, row) for place, row in standing if (place, row["code"]) not in counted]
+
+
+def _brokers_off(settings: Settings, as_of: datetime) -> dict[tuple[str, str], datetime]:
     """The databases whose newest snapshot up to as_of shows Service Broker off, with its moment."""
     newest = {
         each.database_key: each
         for each in sorted(settings.snapshots, key=lambda each: each.taken_at)
         if each.taken_at <= as_of and each.is_broker_enabled is not None
     }
-    rows = [(*key, each.taken_at) for key, each in newest.items() if not each.is_broker_enabled]
+    return {key: each.taken_at for key, each in newest.items() if not each.is_broker_enabled}
+
+
+def _brokers_frame(warehouse: Warehouse, off: Mapping[tuple[str, str], datetime]) -> DataFrame:
+    rows = [(*key, seen_at) for key, seen_at in off.items()]
     return small_frame(
         warehouse.spark, rows, "instance string, broker_database string, broker_off_at timestamp"
     )

@@ -51,13 +51,6 @@ class Filters:
         }
         return {column: name for column, name in given.items() if name is not None}
 
-    def has_database(self, place: Place) -> bool:
-        """Whether a database is asked about, by its place, and not some of its messages alone."""
-        _, instance, database, _ = place
-        some = (self.queue, self.conversation, self.is_transmission or None, *self.names.values())
-        is_here = self.instance in (None, instance) and self.database in (None, database)
-        return is_here and all(each is None for each in some)
-
     def of(self, rows: DataFrame, queues: list[tuple[str, str, str]]) -> DataFrame:
         """The rows that fit.
 
@@ -80,6 +73,15 @@ class Filters:
         if self.conversation is not None:
             rows = rows.where(F.col("conversation_id") == self.conversation)
         return rows
+
+    def takes(self, place: Place, queues: list[tuple[str, str, str]]) -> bool:
+        """Whether a queue without messages, or a database, fits; messages alone have the other names."""
+        _, instance, database, queue = place
+        if self.is_transmission or self.conversation is not None or self.names:
+            return False
+        if self.queue is not None and (instance, database, queue) not in queues:
+            return False
+        return self.instance in (None, instance) and self.database in (None, database)
 
 
 def find_queues(filters: Filters, rows: DataFrame, catalog: Catalog) -> list[tuple[str, str, str]]:

@@ -77,16 +77,11 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
 
 def monitors_frame(warehouse: Warehouse, monitors: Mapping[QueueName, ShownMonitor]) -> DataFrame:
     """One row per queue: the columns of COLUMNS."""
-    rows = [
-        (
-            *name,
-            each.is_dropped,
-            each.is_missing,
-            each.tasks_running,
-            each.max_readers,
-            each.dropped,
-            each.seen_at,
-        )
-        for name, each in sorted(monitors.items())
-    ]
+    rows = [monitor_row(name, each) for name, each in sorted(monitors.items())]
     return small_frame(warehouse.spark, rows, COLUMNS)
+
+
+def monitor_row(name: QueueName, monitor: ShownMonitor) -> tuple[object, ...]:
+    """The values of COLUMNS."""
+    of_readers = monitor.tasks_running, monitor.max_readers, monitor.dropped
+    return *name, monitor.is_dropped, monitor.is_missing, *of_readers, monitor.seen_at

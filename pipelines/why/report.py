@@ -86,7 +86,7 @@ def report_why(
         ),
     )
     findings = [(place, cause) for place in places for cause in told.get(place, ())]
-    of_databases = [each for each in found.of_databases if filters.has_database(each[0])]
+    of_databases = [each for each in found.of_databases if filters.takes(each[0], queues)]
     findings += [(place, tell(row, place, limit, teller)) for place, row in of_databases]
     findings.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     return {

@@ -34,7 +34,7 @@ def print_why(answer: Row) -> None:
     for caveat in answer["caveats"]:
         say(f"{caveat[0].upper()}{caveat[1:]}.")
     for finding in answer["findings"]:
-        if finding["kind"] == "receive" and finding["queue"] is None:
+        if finding["kind"] == "receive" and (finding["queue"] is None or not finding["messages"]):
             say(format_place(finding), "bold")
             tell(finding)
             say("")

@@ -1,5 +1,6 @@
 """What stops messages comes first: a broker that is off, monitors that are gone, texts of the server."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,42 @@ def test_sender_and_receiver_beside_a_database_that_was_left_out(
     why = case.job("why").out
     assert "from //ink/F to //press/Job" in why
     assert "reader" not in why
+
+
+def test_a_database_whose_broker_is_off_is_told_where_nothing_waits(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    case = Case.copied("field-24-broker-disabled", tmp_path / "case")
+    for capture in (case.folder / "captures").glob("*.jsonl"):
+        lines = [line for line in capture.read_text().splitlines() if not _is_message(line)]
+        capture.write_text("\n".join(map(_without_rows, lines)) + "\n")
+    night = case.published("latest").out
+    assert "Database MILL1.PressDB: 0 messages wait, and Service Broker is off in MILL1.PressDB" in night
+    [finding] = case.ask("why", "--database", "PressDB")["findings"]
+    place = {name: finding[name] for name in ("code", "kind", "instance", "database", "queue", "messages")}
+    assert place == {
+        "code": "broker_disabled",
+        "kind": "receive",
+        "instance": "MILL1",
+        "database": "PressDB",
+        "queue": None,
+        "messages": 0,
+    }
+    assert "ALTER DATABASE [PressDB] SET ENABLE_BROKER" in case.job("why").out
+    assert case.ask("why", "--transmission")["findings"] == []
+    [kept] = case.table("findings", ["code", "database", "queue", "messages"])
+    assert kept == {"code": "broker_disabled", "database": "PressDB", "queue": None, "messages": 0}
+
+
+def _is_message(line: str) -> bool:
+    return '"row":' in line and ('"view":"queue"' in line or '"view":"transmission_queue"' in line)
+
+
+def _without_rows(line: str) -> str:
+    """A line of a capture whose messages are gone: the counts of their views and of all rows."""
+    read = json.loads(line)
+    if read.get("view") in ("queue", "transmission_queue") and "count" in read:
+        read["count"] = 0
+    if "end" in read:
+        read["rows"] -= 6
+    return json.dumps(read)

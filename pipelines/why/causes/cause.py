@@ -41,7 +41,7 @@ class Explained:
         off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
         tasks: activated tasks that the newest snapshot shows, by queue as printed; null if not known.
-        of_databases: `find_of_databases`.
+        of_databases: `find_of_databases`, and `find_standing` where no message has the cause.
         groups: conversation groups with messages, by queue as printed, as few answers ask for it.
     """
 
@@ -125,6 +125,7 @@ class Cause:
         condition: an SQL expression over the rows of `explained_rows`; null does not hold.
         columns: of its details, each with an SQL expression over `rows_of_details`.
         holds_without_broker: whether it says something of a message whose database has Service Broker off.
+        is_of_place: whether it holds for a place, also where no message waits.
         most_details: rows of details at most; None for no limit but that of the answer.
         greatest: the column whose greatest values come first in details, where messages do not decide.
     """
@@ -134,6 +135,7 @@ class Cause:
     condition: ClassVar[str]
     columns: ClassVar[Mapping[str, str]]
     holds_without_broker: ClassVar[bool] = False
+    is_of_place: ClassVar[bool] = False
     most_details: ClassVar[int | None] = None
     greatest: ClassVar[str | None] = None
 

@@ -20,6 +20,7 @@ class BrokerDisabled(Cause):
     """
 
     code = "broker_disabled"
+    is_of_place = True
     severity = STOPPED
     condition = "kind <> 'unresolved' and broker_off_at is not null"
     columns = {**same("instance"), "database": "broker_database", "seen_at": "broker_off_at"}

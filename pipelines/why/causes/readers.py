@@ -87,6 +87,7 @@ class MonitorDropped(OfReaders):
     """
 
     code = "monitor_dropped"
+    is_of_place = True
     severity = STOPPED
     condition = "kind = 'receive' and monitor_is_dropped"
     columns = {**same(*QUEUE), "seen_at": "monitor_seen_at"}
@@ -234,6 +235,7 @@ class TooManyTasks(OfReaders):
     """
 
     code = "too_many_tasks"
+    is_of_place = True
     severity = BLOCKED
     condition = "kind = 'receive' and tasks_running > max_readers"
     columns = {
