@@ -77,10 +77,13 @@ def _defaulted(
         f"{'; '.join(largest)}"
     )
     rules = [
-        suggested_rule(database_key, _known(kind.names), level or DEFAULT_LEVEL)
+        suggested_rule(database_key, _known(kind.names), level)
         for kind, level in zip(defaulted, levels, strict=False)
+        if level not in (None, DEFAULT_LEVEL)
     ]
-    fix = "choose their level and add\n" + "\n".join(rules)
+    fix = f"if they are to have another level than {DEFAULT_LEVEL}, add rules for them"
+    if rules:
+        fix += "; this is the level that their other ends have:\n" + "\n".join(rules)
     return Finding(code, code.severity, database_key, None, None, sentence, fix)
 
 

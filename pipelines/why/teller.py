@@ -22,7 +22,7 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         for file in settings.rule_files
         for statement in file.statements
     }
-
+    honors = {(instance, database): on for instance, database, on in settings.catalog.database_rows()}
     schemas = queue_schemas(settings.snapshots)
 
     def command(name: str, *options: str) -> str:
@@ -33,5 +33,6 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         as_of - timedelta(seconds=settings.why.stopped_after),
         frozenset(shown),
         lambda instance, database, rule: places.get((instance, database, rule)),
+        lambda instance, database: honors.get((instance, database)),
         lambda instance, database, queue: schemas.get((instance, database, queue)),
     )

@@ -43,6 +43,14 @@ def quote_name(name: str) -> str:
     return f"[{name.replace(']', ']]')}]"
 
 
+def alter_criterion(rule: str, criterion: str, name: str) -> str:
+    """Return the ALTER BROKER PRIORITY, on one line, that gives a criterion of a rule another name."""
+    item = next(item for item, attribute in _ITEMS if attribute == criterion)
+    return (
+        f"ALTER BROKER PRIORITY {quote_name(rule)} FOR CONVERSATION SET ({item} = {_value(criterion, name)})"
+    )
+
+
 def quote_queue(queue: str, schema: str | None) -> str:
     """Return a queue as an identifier, with its schema if it is known.
 

@@ -64,6 +64,7 @@ class Teller:
         seen_in_snapshots: (instance, database) whose rules only snapshots show.
         place_of_rule: where a rule is written: file and line, from instance, database and name; None if not
             known.
+        honors: whether a database honors priorities, from instance and name; None if not known.
         schema_of_queue: the schema of a queue, from instance, database and name; None if not known.
     """
 
@@ -71,6 +72,7 @@ class Teller:
     stopped_before: datetime
     seen_in_snapshots: Collection[tuple[str, str]] = ()
     place_of_rule: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
+    honors: Callable[[str, str], bool | None] = field(default=lambda *_: None)
     schema_of_queue: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
 
 

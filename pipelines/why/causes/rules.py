@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.rules.tsql_script import alter_criterion, quote_name
 from pipelines.console.wording import format_count
 from pipelines.why.causes.cause import (
     HOLDER,
@@ -116,8 +117,13 @@ class NearMiss(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        where = at.teller.place_of_rule(*[at.first[name] for name in ("instance", "database", "rule")])
-        return f"correct the name in {where or 'the rule'}; conversations that exist keep their level"
+        rule = at.first
+        where = at.teller.place_of_rule(*[rule[name] for name in ("instance", "database", "rule")])
+        alter = alter_criterion(rule["rule"], rule["criterion"], rule["endpoint_has"])
+        return (
+            f"correct the name{f' in {where}' if where else ''}: USE {quote_name(rule['database'])}; "
+            f"{alter}; conversations that exist keep their level"
+        )
 
 
 class OtherSideOnly(Cause):
@@ -146,7 +152,8 @@ class OtherSideOnly(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"add the rule for this side: {format_statement(at.first, at.first['other_level'])}"
+        statement = format_statement(at.first, at.first["other_level"])
+        return f"add the rule for this side: {statement}{_honor(at)}"
 
 
 class MoreSpecificRule(Cause):
@@ -207,7 +214,18 @@ class NoRule(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"add a rule if they are to go first: {format_statement(at.first, NEW_LEVEL)}"
+        return f"add a rule if they are to go first: {format_statement(at.first, NEW_LEVEL)}{_honor(at)}"
+
+
+def _honor(at: Occurrence) -> str:
+    """What a rule does not do in a database that does not honor priorities."""
+    database = at.first["database"]
+    if at.teller.honors(at.first["instance"], database) is not False:
+        return ""
+    return (
+        "; for what the database sends it counts only with ALTER DATABASE "
+        f"{quote_name(database)} SET HONOR_BROKER_PRIORITY ON, which is off"
+    )
 
 
 def _drain_first(at: Occurrence) -> str:
