@@ -104,7 +104,12 @@ WHATIF_TABLES = (WHATIF_ENDPOINTS, WHATIF_GROUPS, WHATIF_MESSAGES, WHATIF_SUMMAR
 WHATIF_AS_OF = Table(
     name="whatif_as_of",
     comment="One row: the as_of compared.",
-    columns=(required("as_of", "timestamp", "as_of of the schedules, UTC"),),
+    columns=(
+        required("as_of", "timestamp", "as_of of the schedules, UTC"),
+        optional(
+            "baseline", "string", "what levels before are by: today's rules, or recorded (null: recorded)"
+        ),
+    ),
     key=("as_of",),
 )
 

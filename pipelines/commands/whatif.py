@@ -5,12 +5,12 @@ priorities whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z \
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal
+from pipelines.config.errors import ConfigError
 from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.terminal import to_json
 from pipelines.engine.frames import small_frame
@@ -23,6 +23,7 @@ from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import answers_frame
 from pipelines.whatif.read import what_if
 from pipelines.whatif.report import report_whatif
+from pipelines.whatif.request import BASELINES, RECORDED, TODAY
 from pipelines.whatif.view import print_whatif, sentence
 from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 
@@ -39,11 +40,23 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_as_of()
     add_proposal_options(parser, required=True)
+    parser.add_argument(
+        "--baseline",
+        choices=BASELINES,
+        help="compare with the levels by today's rules, or with those that endpoints have (default today, "
+        "with --as-if INSTANT recorded)",
+    )
     parser.add_out()
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
     parser.add_wide()
     options = parser.parse_args(argv)
+    as_if = as_if_of(options)
+    if as_if is not None and options.baseline == TODAY:
+        raise ConfigError(
+            "command line: --baseline today is for rules that always stood; leave out it, or --as-if"
+        )
+    baseline = options.baseline or (TODAY if as_if is None else RECORDED)
     settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
@@ -52,16 +65,16 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "whatif")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
-    as_if = as_if_of(options)
-    with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if) as answer:
+    with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if, baseline=baseline) as answer:
         if answers:
             # An answer that is broken off does not say that its tables are whole.
             if answers.exists(WHATIF_AS_OF):
-                _say_as_of(answers, None)
+                _say_as_of(answers)
             write_answers(answers, WHATIF_TABLES, answer.by_name())
             answers.replace(WHATIF_ANSWERS, answers_frame(answers.spark, answer.answers, as_if))
-            _say_as_of(answers, as_of)
-        report = {"as_of": as_of, "as_if": options.as_if, **report_whatif(answer, limit=options.limit)}
+            _say_as_of(answers, [as_of, baseline])
+        report = {"as_of": as_of, "as_if": options.as_if, "baseline": baseline}
+        report |= {**report_whatif(answer, limit=options.limit)}
         if proposal.replaced is not None:
             report["replaced_rules"] = proposal.replaced
     report["batches_since"] = batches_since(warehouse, as_of)
@@ -74,6 +87,5 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _say_as_of(answers: Warehouse, as_of: datetime | None) -> None:
-    rows = [] if as_of is None else [[as_of]]
+def _say_as_of(answers: Warehouse, *rows: Sequence[object]) -> None:
     answers.replace(WHATIF_AS_OF, small_frame(answers.spark, rows, WHATIF_AS_OF.struct))

@@ -51,7 +51,7 @@ def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTab
     Raises:
         ConfigError: they are of another as_of, or do not say of which.
     """
-    _require_as_of(answers, as_of)
+    baseline = _require_as_of(answers, as_of)
     messages = answers.read(WHATIF_MESSAGES).where("moved is not null")
     place = _find_most_moved(messages)
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
@@ -65,7 +65,7 @@ def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTab
     # An older version wrote no answers.
     said = [sentence(report)]
     if answers.exists(WHATIF_ANSWERS):
-        said = sentences(*read_answers(answers.read(WHATIF_ANSWERS)))
+        said = sentences(*read_answers(answers.read(WHATIF_ANSWERS)), baseline)
     pairs = (
         answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
     )
@@ -89,10 +89,13 @@ def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTab
     }
 
 
-def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
-    found = [row["as_of"] for row in collect_rows(answers.read(WHATIF_AS_OF))]
+def _require_as_of(answers: Warehouse, as_of: datetime) -> str | None:
+    """Require that the tables are of this as_of; return their baseline."""
+    rows = collect_rows(answers.read(WHATIF_AS_OF))
+    found = [row["as_of"] for row in rows]
     if found == [as_of]:
-        return
+        baseline: str | None = rows[0]["baseline"]
+        return baseline
     of = f"is of {format_instant(found[0])}" if found else "does not say its as_of, so it isn't known"
     raise ConfigError(f"--whatif {answers.root}: {of}; run whatif again with --as-of {format_instant(as_of)}")
 

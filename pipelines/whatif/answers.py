@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
-from pipelines.whatif.request import WhatIfRequest
+from pipelines.whatif.request import RECORDED, WhatIfRequest
 from schemas.whatif import WHATIF_ANSWERS
 
 DEPLOYMENT, ALWAYS, INSTANT = "deployment", "always", "instant"
@@ -38,15 +38,18 @@ def compare_orders(request: WhatIfRequest, kinds: DataFrame) -> tuple[DataFrame,
     return groups, request.materialize(received.unionByName(sent))
 
 
-def counts(kinds: DataFrame, moves: DataFrame) -> Counts:
+def counts(kinds: DataFrame, moves: DataFrame, drift: int | None = None) -> Counts:
     """Count what changes.
 
     Args:
         kinds: `WhatIfRequest.kinds`.
         moves: the messages of `compare_orders`.
+        drift: `WhatIfRequest.drift`; None if the kinds have it.
     """
     by_cause = kinds.groupBy("cause").agg(F.sum("endpoints").alias("endpoints"))
     endpoints = {row["cause"]: row["endpoints"] for row in collect_rows(by_cause)}
+    if drift is not None:
+        endpoints["drift"] = drift
     [messages] = collect_rows(
         moves.where("moved is not null").agg(
             F.count(F.lit(1)).alias("messages"),
@@ -105,7 +108,7 @@ def _at_deployment(request: WhatIfRequest, counted: Counts) -> Counts:
     if request.as_if is not None and request.as_if >= request.as_of:
         return counted
     if request.settings_move():
-        return _count(replace(request, as_if=request.as_of))
+        return _count(replace(request, as_if=request.as_of, baseline=RECORDED))
     nothing: dict[str, Any] = {"gained": 0, "lost": 0}
     return {"endpoints": dict.fromkeys(CAUSES, 0), "messages": {**counted["messages"], **nothing}}
 
@@ -113,4 +116,4 @@ def _at_deployment(request: WhatIfRequest, counted: Counts) -> Counts:
 def _count(request: WhatIfRequest) -> Counts:
     kinds = request.kinds()
     _, moves = compare_orders(request, kinds)
-    return counts(kinds, moves)
+    return counts(kinds, moves, request.drift(kinds))

@@ -24,6 +24,21 @@ def rules_frame(spark: SparkSession, versions: Sequence[RuleVersion]) -> DataFra
     return small_frame(spark, map(attrgetter(*RULE_COLUMNS), versions), RULE)
 
 
+def by_today(endpoints: DataFrame, today: DataFrame) -> DataFrame:
+    """The same endpoints with the `priority`, `rule_name` and `ladder_step` that today's rules give.
+
+    Args:
+        endpoints: rows with the names that rules use and these columns; any grain.
+        today: `rules_frame` of the rules that are valid after the last current statement.
+
+    Returns:
+        The rows, with the level of the ledger as `ledger_priority`.
+    """
+    kinds = _with_priority(endpoints.select(*ENDPOINT_NAMES).distinct(), today)
+    rest = endpoints.withColumnRenamed("priority", "ledger_priority").drop("rule_name", "ladder_step")
+    return F.broadcast(kinds).join(rest, list(ENDPOINT_NAMES), "inner")
+
+
 def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime | None) -> DataFrame:
     """Find the kinds of endpoints to which the proposal gives another level.
 

@@ -18,7 +18,7 @@ from pipelines.storage.pruned_days import require_left, warn_of_pruned
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import Counts, answers, compare_orders, counts
 from pipelines.whatif.moves import SCENARIOS
-from pipelines.whatif.request import WhatIfRequest
+from pipelines.whatif.request import RECORDED, WhatIfRequest
 from pipelines.whatif.summary import pairs, summary
 from schemas.whatif import WHATIF_MESSAGES
 
@@ -48,7 +48,7 @@ class WhatIf:
     @cached_property
     def counts(self) -> Counts:
         """The counts of changes."""
-        return counts(self.kinds, self.moves)
+        return counts(self.kinds, self.moves, self.request.drift(self.kinds))
 
     @cached_property
     def answers(self) -> dict[str, Counts]:
@@ -58,7 +58,13 @@ class WhatIf:
 
 @contextmanager
 def what_if(
-    warehouse: Warehouse, settings: Settings, proposal: Proposal, *, as_of: datetime, as_if: datetime | None
+    warehouse: Warehouse,
+    settings: Settings,
+    proposal: Proposal,
+    *,
+    as_of: datetime,
+    as_if: datetime | None,
+    baseline: str = RECORDED,
 ) -> Iterator[WhatIf]:
     """Answer what the proposal changes; the frames can be read inside the block.
 
@@ -68,12 +74,14 @@ def what_if(
         proposal: the proposed ones.
         as_of: an as_of that was published.
         as_if: None applies the proposal as if it had always been valid; an instant, from then on.
+        baseline: one of BASELINES; TODAY only without an instant.
 
     Raises:
         ConfigError: the day of as_of was pruned.
         ReconciliationError: a message is in one order only, or gained and lost positions differ.
 
-    Before is the order by the recorded levels and the current settings, after is the order by the proposal.
+    Before is the order by the levels of the baseline and the current settings, after is the order by the
+    proposal.
     The messages and their states are those of the published schedules. The published order is used too,
     except for queues and instances whose levels or settings differ from those of the publication: these are
     reordered.
@@ -82,7 +90,9 @@ def what_if(
     require_left(warehouse.first_day, as_of, subject=subject, moment=as_of)
     warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     with warehouse.materializing() as materialize:
-        request = WhatIfRequest(warehouse, settings.at(as_of), proposal.at(as_of), as_of, as_if, materialize)
+        request = WhatIfRequest(
+            warehouse, settings.at(as_of), proposal.at(as_of), as_of, as_if, materialize, baseline
+        )
         kinds = request.kinds()
         groups, moves = compare_orders(request, kinds)
         messages = moves.select(*WHATIF_MESSAGES.names)

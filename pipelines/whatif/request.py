@@ -18,7 +18,14 @@ from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse
-from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
+from pipelines.whatif.levels import (
+    as_proposed,
+    by_today,
+    changed_endpoints,
+    changed_kinds,
+    rules_frame,
+    with_cause,
+)
 from pipelines.whatif.moves import (
     SCENARIOS,
     group_moves,
@@ -33,6 +40,9 @@ from schemas.ledger import ENDPOINTS
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from schemas.table import Table
 from schemas.whatif import WHATIF_ENDPOINTS
+
+TODAY, RECORDED = BASELINES = ("today", "recorded")
+"""What a proposal is compared with: the levels by today's rules, or those that endpoints have."""
 
 
 def reordered_scopes(rows: DataFrame, within: Sequence[str], everywhere: Mapping[str, bool]) -> DataFrame:
@@ -94,7 +104,10 @@ SENDABLE = (
 
 @dataclass(frozen=True)
 class WhatIfRequest:
-    """A what-if; the fields are the arguments of `what_if`, and `materialize` computes a frame once."""
+    """A what-if; the fields are the arguments of `what_if`, and `materialize` computes a frame once.
+
+    With the baseline TODAY, `recorded` in names of frames is the level by today's rules.
+    """
 
     warehouse: Warehouse
     settings: Settings
@@ -102,6 +115,7 @@ class WhatIfRequest:
     as_of: datetime
     as_if: datetime | None
     materialize: Materialize
+    baseline: str = RECORDED
 
     @cached_property
     def published_settings(self) -> dict[str, Any]:
@@ -131,22 +145,48 @@ class WhatIfRequest:
 
     def kinds(self) -> DataFrame:
         """The kinds of endpoints that get another level: `with_cause`."""
-        today, proposed = (
-            self.materialize(rules_frame(self.warehouse.spark, keep_standing_rules(settings.rule_history)))
-            for settings in self.both_settings.values()
-        )
+        today, proposed = self._standing
         return self.materialize(
             with_cause(changed_kinds(self._endpoints(), proposed, as_if=self.as_if), today)
         )
 
+    @cached_property
+    def _standing(self) -> tuple[DataFrame, DataFrame]:
+        """The rules that stand after the last current, and after the last proposed statement."""
+        today, proposed = (
+            self.materialize(rules_frame(self.warehouse.spark, keep_standing_rules(settings.rule_history)))
+            for settings in self.both_settings.values()
+        )
+        return today, proposed
+
+    def drift(self, kinds: DataFrame) -> int | None:
+        """How many endpoints have another level than today's rules give, which the proposal gives, too.
+
+        None with the baseline RECORDED: then the kinds have it.
+
+        Args:
+            kinds: those that the proposal changes, from the levels of today.
+        """
+        if self.baseline == RECORDED:
+            return None
+        kept = self._endpoints().where("ledger_priority <> priority")
+        changed = F.broadcast(kinds.select(*ENDPOINT_NAMES))
+        return kept.join(changed, list(ENDPOINT_NAMES), "left_anti").count()
+
     def endpoints(self, kinds: DataFrame) -> DataFrame:
         """The table `whatif_endpoints`."""
         changed = changed_endpoints(self._endpoints(), kinds, as_if=self.as_if)
+        if self.baseline == TODAY:
+            changed = changed.withColumn("recorded", F.col("ledger_priority"))
         bindings = catalog_frames(self.warehouse, self.settings).bindings
         return with_queue(changed, bindings).select(*WHATIF_ENDPOINTS.names)
 
     def _endpoints(self) -> DataFrame:
-        return self.warehouse.read(ENDPOINTS).where(self._is_created()).drop("queue")
+        return self._before(self.warehouse.read(ENDPOINTS).where(self._is_created()).drop("queue"))
+
+    def _before(self, endpoints: DataFrame) -> DataFrame:
+        """The endpoints with the levels that the proposal is compared with."""
+        return by_today(endpoints, self._standing[0]) if self.baseline == TODAY else endpoints
 
     def _is_created(self) -> Column:
         return F.col("created_at") < F.lit(self.as_of)
@@ -156,7 +196,7 @@ class WhatIfRequest:
         owners = published_owners(self._published(RECEIVE_SCHEDULE), self._published(TRANSMISSION_SCHEDULE))
         # A message can be forwarded before its endpoints are in the ledger, or before they are created.
         endpoints = self.warehouse.read_open(ENDPOINTS, self.as_of).where(self._is_created())
-        existing = owners.join(endpoints, SIDE)
+        existing = self._before(owners.join(endpoints, SIDE))
         recorded = existing.select(
             *SIDE, *ENDPOINT_NAMES, "created_at", "priority", F.col("priority").alias("recorded")
         )

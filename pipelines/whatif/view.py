@@ -12,6 +12,7 @@ from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
 from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
 from pipelines.whatif.report import SCOPES
+from pipelines.whatif.request import TODAY
 
 MOST_FINDINGS = 3
 COLUMNS = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
@@ -22,10 +23,13 @@ MOST_SCOPES = 8
 def sentence(report: Mapping[str, Any]) -> str:
     """The answer in one sentence."""
     endpoints, messages = report["endpoints"], report["messages"]
-    changed = endpoints["proposal"] + endpoints["drift"]
+    is_by_today = report.get("baseline") == TODAY
+    changed = endpoints["proposal"] + (0 if is_by_today else endpoints["drift"])
     if not changed and not messages["gained"]:
         return "The proposal changes no level and no order."
     drift = f", {endpoints['drift']:,} of them to what today's rules give too" if endpoints["drift"] else ""
+    if is_by_today:
+        drift = ""
     return (
         f"The proposal changes the level of {format_count(changed, 'endpoint')}{drift}: "
         f"of {messages['messages']:,} messages {messages['gained']:,} come earlier and "
@@ -33,14 +37,20 @@ def sentence(report: Mapping[str, Any]) -> str:
     )
 
 
-def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) -> list[str]:
+def sentences(
+    answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None, baseline: str | None = None
+) -> list[str]:
     """The answers that a what-if begins with: both in one line, then each in words.
 
     Args:
         answers: `answers`.
         as_if: the instant of the third of them, if there is one.
+        baseline: what the proposal is compared with; None is the recorded levels.
     """
     now, later = (sum(answers[name]["endpoints"].values()) for name in (DEPLOYMENT, ALWAYS))
+    drift = answers[ALWAYS]["endpoints"]["drift"]
+    if baseline == TODAY:
+        later -= drift
     messages = answers[DEPLOYMENT]["messages"]
     moves = "no message moves"
     if messages["gained"] or messages["lost"]:
@@ -53,8 +63,13 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
         f"If deployed now: {format_count(now, 'endpoint')} {change}. "
         f"Once the existing conversations have ended: {later:,}.",
         f"At the moment of deployment existing endpoints keep their levels: {moves}.",
-        f"Once the existing conversations have ended: {sentence(answers[ALWAYS])}",
+        f"Once the existing conversations have ended: {sentence({**answers[ALWAYS], 'baseline': baseline})}",
     ]
+    if baseline == TODAY and drift:
+        have = "has" if drift == 1 else "have"
+        lines.append(
+            f"{format_count(drift, 'endpoint')} {have} another level than today's rules give (drift)."
+        )
     if as_if is not None and INSTANT in answers:
         lines.append(f"As if deployed at {format_instant(as_if)}: {sentence(answers[INSTANT])}")
     return lines
@@ -65,8 +80,15 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide
     console = open_console(wide=wide)
     at = format_instant(report["as_of"])
     as_if = report["as_if"]
-    for each in sentences(report["answers"], as_if if isinstance(as_if, datetime) else None):
+    instant = as_if if isinstance(as_if, datetime) else None
+    for each in sentences(report["answers"], instant, report["baseline"]):
         console.print(each, style="bold", soft_wrap=True)
+    if report["baseline"] == TODAY:
+        console.print(
+            "Before is the order by today's rules, so positions may differ from the published schedule; "
+            "--baseline recorded compares with that.",
+            soft_wrap=True,
+        )
     console.print(
         f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
         "replay plays that.",

@@ -43,6 +43,7 @@ READING: dict[str, Sequence[str]] = {
     "lint --format json": ALL,
     "lint --as-of latest --fail-on error --format sarif": ["nasty"],
     "whatif --change change.yaml --out whatif --format json": ["nasty"],
+    "whatif --change change.yaml --baseline recorded --format json": ["sample"],
     "whatif --rules change.yaml --as-if 2026-01-01T00:00:00Z --as-of {first} --out whatif --limit 3 --wide": [
         "captures"
     ],

@@ -29,11 +29,12 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.read import require_sums, what_if
 from pipelines.whatif.report import report_whatif
+from pipelines.whatif.request import TODAY
 from pipelines.whatif.view import sentence
 from schemas.whatif import WHATIF_TABLES
 from tests.support.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
 from tests.support.harness import Project, difference, one_log
-from tests.support.model.whatif import Settings, answers, changed, standing, what_if as by_model
+from tests.support.model.whatif import Settings, answers, changed, drift, standing, what_if as by_model
 from tests.support.proposals import other_levels, written
 from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies import Log
@@ -159,6 +160,28 @@ def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -
     for table in WHATIF_TABLES:
         rows = [{name: row[name] for name in table.names} for row in found[table.name]]
         assert difference(rows, expected[table.name]) == [], table.name
+
+
+@pytest.mark.slow
+def test_a_proposal_compared_with_the_rules_of_today_equals_the_model(
+    session: SparkSession, night: tuple[Project, Log]
+) -> None:
+    project, log = night
+    changes = changes_of(log.rules)
+    proposal = read_changes(project.settings(), [written(project.folder / "change.yaml", changes)])
+    current = Settings(log.catalog, log.rules, top=2)
+    proposed = replace(current, rules=changed(log.rules, changes))
+    expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=None, baseline=TODAY)
+    with what_if(
+        project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=None, baseline=TODAY
+    ) as answer:
+        require_equal({name: collect_rows(frame) for name, frame in answer.by_name().items()}, expected)
+        counted = answer.counts
+    # All that differs from today's rules without the proposal is one number.
+    assert {row["cause"] for row in expected["whatif_endpoints"]} == {"proposal"}
+    drifts = drift(log.events, current, proposed, log.as_of)
+    assert counted["endpoints"] == {"proposal": len(expected["whatif_endpoints"]), "drift": drifts}
+    assert drifts > 0
 
 
 @pytest.mark.slow

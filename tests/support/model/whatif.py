@@ -71,9 +71,18 @@ def changed(current: list[Row], changes: Iterable[Row]) -> list[Row]:
 
 
 def what_if(
-    events: Events, current: Settings, proposed: Settings, *, as_of: datetime, as_if: datetime | None
+    events: Events,
+    current: Settings,
+    proposed: Settings,
+    *,
+    as_of: datetime,
+    as_if: datetime | None,
+    baseline: str = "recorded",
 ) -> dict[str, list[Row]]:
-    """The five tables; as_if None applies the proposal as if it had always stood."""
+    """The five tables; as_if None applies the proposal as if it had always stood.
+
+    With the baseline today, all endpoints had before the levels that the current rules give.
+    """
     messages = read_messages(events.get("message_events") or [])
     places = Catalog(current.catalog)
     recorded = read_endpoints(
@@ -86,13 +95,14 @@ def what_if(
         side: _anew(endpoint, proposed) if as_if is None or as_if <= endpoint.created_at else endpoint
         for side, endpoint in recorded.items()
     }
+    before = today if baseline == "today" else recorded
     worlds = (
-        World(State(events, recorded, messages, places, as_of), current),
+        World(State(events, before, messages, places, as_of), current),
         World(State(events, after, messages, Catalog(proposed.catalog), as_of), proposed),
     )
     rows = _messages(*worlds)
     return {
-        "whatif_endpoints": _endpoints(recorded, today, after, as_of),
+        "whatif_endpoints": _endpoints(recorded, before, today, after, as_of, baseline),
         "whatif_groups": _groups(*worlds),
         "whatif_messages": [{name: row[name] for name in row if name != "owner"} for row in rows],
         "whatif_summary": _summary(rows),
@@ -112,6 +122,21 @@ def counts(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, int]]:
             "lost": sum(positions < 0 for positions in moved),
         },
     }
+
+
+def drift(events: Events, current: Settings, proposed: Settings, as_of: datetime) -> int:
+    """Endpoints that have another level than today's rules give, which the proposal gives, too."""
+    recorded = read_endpoints(
+        events.get("endpoint_events") or [],
+        read_messages(events.get("message_events") or []),
+        Catalog(current.catalog),
+        rule_history(current.rules),
+    )
+    return sum(
+        endpoint.priority != _anew(endpoint, current).priority == _anew(endpoint, proposed).priority
+        for endpoint in recorded.values()
+        if endpoint.created_at < as_of
+    )
 
 
 def answers(
@@ -142,9 +167,14 @@ def _anew(endpoint: Endpoint, settings: Settings) -> Endpoint:
 
 
 def _endpoints(
-    recorded: dict[Side, Endpoint], today: dict[Side, Endpoint], after: dict[Side, Endpoint], as_of: datetime
+    recorded: dict[Side, Endpoint],
+    before: dict[Side, Endpoint],
+    today: dict[Side, Endpoint],
+    after: dict[Side, Endpoint],
+    as_of: datetime,
+    baseline: str,
 ) -> list[Row]:
-    """Endpoints that exist at as_of and whose recorded level is not the proposed one."""
+    """Endpoints that exist at as_of and whose level before is not the proposed one."""
     return [
         {
             "conversation_id": conversation_id,
@@ -155,7 +185,7 @@ def _endpoints(
             "contract": old.contract,
             "local_service": old.local_service,
             "remote_service": old.remote_service,
-            "recorded": old.priority,
+            "recorded": recorded[conversation_id, is_initiator].priority,
             "today": today[conversation_id, is_initiator].priority,
             "proposed": new.priority,
             "rule_before": old.rule_name,
@@ -163,9 +193,11 @@ def _endpoints(
             "step_before": old.ladder_step,
             "step_after": new.ladder_step,
             # Today's rules alone would have done it, too.
-            "cause": "drift" if today[conversation_id, is_initiator].priority == new.priority else "proposal",
+            "cause": "drift"
+            if baseline == "recorded" and today[conversation_id, is_initiator].priority == new.priority
+            else "proposal",
         }
-        for (conversation_id, is_initiator), old in recorded.items()
+        for (conversation_id, is_initiator), old in before.items()
         for new in [after[conversation_id, is_initiator]]
         if old.created_at < as_of and old.priority != new.priority
     ]
