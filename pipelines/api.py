@@ -5,7 +5,7 @@ moments are datetimes in UTC.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ from pipelines.storage import tables
 from pipelines.storage.published import checked_runs, published_as_of, require_findings
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.filters import Filters
-from pipelines.why.report import report_why
+from pipelines.why.report import conversation_findings, report_why
 from schemas import TABLES
 
 if TYPE_CHECKING:
@@ -178,7 +178,8 @@ class OpenWarehouse:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
         settings, moment = self._asked(as_of)
         found = explain_conversation(self._warehouse, conversation, as_of=moment, catalog=settings.catalog)
-        return asdict(found)
+        findings = conversation_findings(self._warehouse, settings, found.conversation_id, moment)
+        return asdict(replace(found, findings=findings))
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""

@@ -1,6 +1,6 @@
 """Explain the priority of a conversation, the place of a message, or the level of a group."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pipelines.commands.options import Parser
@@ -12,6 +12,7 @@ from pipelines.explain.explanations import (
     honor_settings,
 )
 from pipelines.explain.view import Explanation, print_explanation
+from pipelines.why.report import conversation_findings
 
 KINDS = {
     "conversation": "conversation_id or a conversation_handle; GUIDs in any spelling",
@@ -29,7 +30,9 @@ def _options(parser: Parser) -> None:
 def _answer(asked: Asked) -> Explanation:
     options, catalog, as_of = asked.options, asked.settings.catalog, asked.as_of
     if options.conversation is not None:
-        return explain_conversation(asked.warehouse, options.conversation, as_of=as_of, catalog=catalog)
+        found = explain_conversation(asked.warehouse, options.conversation, as_of=as_of, catalog=catalog)
+        findings = conversation_findings(asked.warehouse, asked.settings, found.conversation_id, as_of)
+        return replace(found, findings=findings)
     if options.message is not None:
         honors = honor_settings(catalog)
         return explain_message(asked.warehouse, options.message, as_of=as_of, honors=honors, catalog=catalog)

@@ -65,12 +65,16 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class Conversation:
-    """A conversation: its endpoints, the initiator's first, and their groups with ready messages at as_of."""
+    """A conversation: its endpoints, the initiator's first, and their groups with ready messages at as_of.
+
+    `findings` are those of `priorities why` for its messages.
+    """
 
     as_of: datetime
     conversation_id: str
     endpoints: tuple[Endpoint, ...]
     groups: tuple[Group, ...]
+    findings: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,9 @@ def print_explanation(found: Explanation, as_of: datetime, *, wide: bool = False
 def print_conversation(console: Terminal, found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
     _print(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
+    for finding in found.findings:
+        _print(console, f"- {finding['sentence']}.")
+        _print(console, f"  To do: {finding['action']}")
     for endpoint in found.endpoints:
         _print_endpoint(console, endpoint)
     if len(found.endpoints) == 1:
@@ -134,12 +137,7 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
             "were "
             f"edited for that moment after it was decided; {_restate(endpoint)} restates it.",
         )
-    rows = []
-    for step in endpoint.steps:
-        criteria = (step.contract, step.local_service, step.remote_service)
-        wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
-        rows.append([step.step, *wanted, _format_hit(step, by_server), tuple(_format_misses(step))])
-    print_table(console, "", Sheet(STEP_COLUMNS, rows))
+    _print_steps(console, endpoint.steps, by_server)
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
         _print(
@@ -147,6 +145,24 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
             f"Created from {format_instant(later.since)} on it would get "
             f"{_format_outcome(later.outcome)}{seen}.",
         )
+
+
+def _print_steps(console: Terminal, steps: Iterable[Step], by_server: bool) -> None:
+    """Print the steps of the ladder that have a rule, or nearly, and name the others in one line."""
+    rows, bare = [], []
+    for step in steps:
+        misses = tuple(_format_misses(step))
+        if step.rule is None and not misses:
+            bare.append(str(step.step))
+            continue
+        criteria = (step.contract, step.local_service, step.remote_service)
+        wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
+        rows.append([step.step, *wanted, _format_hit(step, by_server), misses])
+    if rows:
+        print_table(console, "", Sheet(STEP_COLUMNS, rows))
+    if bare:
+        where = f"step{'s' if len(bare) > 1 else ''} {', '.join(bare)}" if rows else "any of the eight steps"
+        _print(console, f"No rule at {where}.")
 
 
 def _restate(endpoint: Endpoint) -> str:
@@ -285,6 +301,7 @@ def _print_ahead(console: Terminal, what: str, ahead: tuple[AheadCount, ...]) ->
     if ahead:
         levels = ", ".join(f"{one.count} at level {one.level}" for one in ahead)
         _print(console, f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")
+        _print(console, "No server promises an order between different conversations of one level.")
 
 
 def _format_time(moment: datetime | None) -> str:

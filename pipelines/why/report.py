@@ -102,6 +102,14 @@ def report_why(
     }
 
 
+def conversation_findings(
+    warehouse: Warehouse, settings: Settings, conversation_id: str, as_of: datetime
+) -> tuple[Row, ...]:
+    """The findings of the messages of a known conversation; `explain` shows them, too."""
+    only = Filters(conversation=conversation_id)
+    return tuple(report_why(warehouse, settings, only, as_of=as_of, limit=MOST_DETAILS)["findings"])
+
+
 @dataclass(frozen=True)
 class Findings:
     """What the open messages of an as_of say.
