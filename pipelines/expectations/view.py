@@ -8,7 +8,7 @@ from pipelines.config.expectations import LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT,
 from pipelines.config.instants import format_instant
 from pipelines.console.tables import print_rows
 from pipelines.console.terminal import Terminal
-from pipelines.console.wording import format_count
+from pipelines.console.wording import MINUTE, format_count, format_duration
 from pipelines.expectations.read import Row
 
 NOTHING = "nothing to measure"
@@ -17,8 +17,8 @@ NOT_MEASURED = "not measured at this as_of; run the night again"
 IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE)
 COLUMNS = ("name", "met", "value", "limit", "messages")
 DIGITS = 15
-PLACES = Decimal("0.000001")
-"""Decimals of a share that are written."""
+PLACES = Decimal("0.0001")
+"""Decimals of per cent that are written."""
 
 
 def print_expectations(console: Terminal, rows: Sequence[Row], as_of: datetime) -> None:
@@ -44,6 +44,8 @@ def describe_not_met(row: Row) -> str:
     if row["value"] is None or _is_within(row):
         return f"expectation {name!r}: {value}: {messages}, fewer than min_messages"
     of = "" if messages is None else f" ({messages})"
+    if value == format_value(row["limit"], row["measure"]):
+        value = f"more than {value}"
     return f"expectation {name!r}: {value}{of}; the settings ask for {format_limit(row)}"
 
 
@@ -53,7 +55,9 @@ def format_value(value: float | None, measure: str | None) -> str:
         return NOTHING
     if measure == LEVEL_AT_LEAST:
         # Cut off, so that a share below the limit never looks like it.
-        return f"{Decimal(repr(value)).quantize(PLACES, ROUND_DOWN).normalize():f}"
+        return f"{(100 * Decimal(repr(value))).quantize(PLACES, ROUND_DOWN).normalize():f} %"
+    if measure in IN_SECONDS and value >= MINUTE:
+        return format_duration(value)
     number = f"{value:,.{DIGITS}g}"
     return f"{number} s" if measure in IN_SECONDS else number
 

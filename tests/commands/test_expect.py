@@ -17,8 +17,8 @@ AS_OF = "2026-11-20T13:00:00Z"
 MET, MISSED = {"name": "waits", "oldest_wait": "1 h"}, {"p95_wait": "10 min"}
 NOTHING = {"contract": "Misspelt", "oldest_wait": "1 h"}
 MISSED_LINE = (
-    "published, but not met: expectation 'p95_wait: 10 min': 3,480 s (4 messages); the settings ask for at "
-    "most 600 s"
+    "published, but not met: expectation 'p95_wait: 10 min': 58 min 0 s (4 messages); the settings ask for "
+    "at most 10 min 0 s"
 )
 
 
@@ -78,7 +78,7 @@ def test_expect_prints_what_the_night_wrote_in_the_order_of_the_settings(
     shown = case.job("expect")
     assert shown.code == 6
     assert "nothing to measure" in shown.out
-    assert "at most 600 s" in shown.out
+    assert "at most 10 min 0 s" in shown.out
     absent = case.job("expect", "--as-of", "2026-11-19")
     assert absent.code == 1
     assert "--as-of 2026-11-19T00:00:00Z was not published" in absent.err

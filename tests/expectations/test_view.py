@@ -39,9 +39,9 @@ def test_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Expectations at 2026-11-20T13:00:00Z" in text
     lines = [line for line in text.splitlines() if line.startswith("│")][-4:]
     assert [[cell.strip() for cell in line.strip("│").split("│")] for line in lines] == [
-        ["<b>slow</b>", "no", "1,800 s", "at most 600 s", "4"],
-        ["nobody", "yes", "nothing to measure", "at most 300 s", "0"],
-        ["share", "no", "0.5", "at least 0.6", "4"],
+        ["<b>slow</b>", "no", "30 min 0 s", "at most 10 min 0 s", "4"],
+        ["nobody", "yes", "nothing to measure", "at most 5 min 0 s", "0"],
+        ["share", "no", "50 %", "at least 60 %", "4"],
         ["leaks", "yes", "2", "at most 10,000", ""],
     ]
 
@@ -55,7 +55,13 @@ def test_the_page_has_them(session: SparkSession, tmp_path: Path) -> None:
     page = page_of(session, write(session, tmp_path, tables), AS_OF)
     text = page[page.index('<section id="overview"') : page.index('<section id="queues"')]
     table = text[text.index("What the settings expect") :]
-    parts = ("&lt;b&gt;slow&lt;/b&gt;", "1,800 s", "at most 600 s", "nothing to measure", "at least 0.6")
+    parts = (
+        "&lt;b&gt;slow&lt;/b&gt;",
+        "30 min 0 s",
+        "at most 10 min 0 s",
+        "nothing to measure",
+        "at least 60 %",
+    )
     places = [table.index(part) for part in parts]
     assert places == sorted(places)
     assert places[-1] < table.index("</table>")
@@ -65,10 +71,10 @@ def test_the_page_has_them(session: SparkSession, tmp_path: Path) -> None:
     ("value", "measure", "text"),
     [
         (None, "oldest_wait", "nothing to measure"),
-        (53_994.0, "oldest_wait", "53,994 s"),
-        (1709.9999999999998, "p95_wait", "1,710 s"),
-        (0.9899999999, "level_at_least", "0.989999"),
-        (1.0, "level_at_least", "1"),
+        (53_994.0, "oldest_wait", "14 h 59 min"),
+        (12.5, "p95_wait", "12.5 s"),
+        (0.9899999999, "level_at_least", "98.9999 %"),
+        (1.0, "level_at_least", "100 %"),
         (12_345_678.0, "unresolved", "12,345,678"),
         (7.0, None, "7"),
     ],
@@ -79,15 +85,17 @@ def test_values(value: float | None, measure: str | None, text: str) -> None:
 
 def test_lines_of_what_is_not_met() -> None:
     row = {"name": "n", "value": 700.0, "limit": 600.0, "met": False, "messages": 1, "measure": "oldest_wait"}
-    settings = "; the settings ask for at most 600 s"
+    settings = "; the settings ask for at most 10 min 0 s"
     few = "1 message, fewer than min_messages"
 
-    assert describe_not_met(row) == f"expectation 'n': 700 s (1 message){settings}"
-    assert describe_not_met({**row, "value": 600.0}) == f"expectation 'n': 600 s: {few}"
-    assert describe_not_met({**row, "messages": None}) == f"expectation 'n': 700 s{settings}"
+    assert describe_not_met(row) == f"expectation 'n': 11 min 40 s (1 message){settings}"
+    assert describe_not_met({**row, "value": 600.0}) == f"expectation 'n': 10 min 0 s: {few}"
+    assert describe_not_met({**row, "messages": None}) == f"expectation 'n': 11 min 40 s{settings}"
+    slightly = describe_not_met({**row, "value": 600.5})
+    assert slightly == f"expectation 'n': more than 10 min 0 s (1 message){settings}"
     nothing = describe_not_met({**row, "value": None, "messages": 0})
     assert nothing == "expectation 'n': nothing to measure: 0 messages, fewer than min_messages"
     unknown = describe_not_met({**row, "value": None, "messages": None})
     assert unknown == "expectation 'n': not measured at this as_of; run the night again"
-    assert format_limit({**row, "measure": "level_at_least", "limit": 0.99}) == "at least 0.99"
+    assert format_limit({**row, "measure": "level_at_least", "limit": 0.99}) == "at least 99 %"
     assert format_limit({**row, "measure": None}) == "600"
