@@ -14,6 +14,7 @@ from pipelines.commands import nightly, report, why
 from pipelines.commands.launch import outcome_of
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import parse_instant
+from pipelines.why.causes.cause import split_action
 from pipelines.why.view import print_why
 from tests.support.processes import ROOT
 
@@ -102,7 +103,9 @@ def test_night_page_and_answer_agree(
     verdict = html.unescape((tmp_path / "page.html").read_text("utf-8").partition('id="overview"')[0])
     for sentence, action in FIRST_TO_LOOK_AT:
         assert sentence in verdict
-        assert action in verdict
+        words, statement = split_action(action)
+        assert words in verdict
+        assert statement in verdict
     answer = json.loads(ask(night.config, capsys, "--format", "json"))
     by_code = {cause["code"]: cause for cause in answer["causes"]}
     cause = by_code["rule_newer_than_endpoint"]

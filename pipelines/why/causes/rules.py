@@ -121,8 +121,8 @@ class NearMiss(Cause):
         where = at.teller.place_of_rule(*[rule[name] for name in ("instance", "database", "rule")])
         alter = alter_criterion(rule["rule"], rule["criterion"], rule["endpoint_has"])
         return (
-            f"correct the name{f' in {where}' if where else ''}: USE {quote_name(rule['database'])}; "
-            f"{alter}; conversations that exist keep their level"
+            f"correct the name{f' in {where}' if where else ''}; conversations that exist keep their level: "
+            f"USE {quote_name(rule['database'])}; {alter}"
         )
 
 
@@ -153,7 +153,7 @@ class OtherSideOnly(Cause):
 
     def action(self, at: Occurrence) -> str:
         statement = format_statement(at.first, at.first["other_level"])
-        return f"add the rule for this side: {statement}{_honor(at)}"
+        return f"add the rule for this side{_honor(at)}: {statement}"
 
 
 class MoreSpecificRule(Cause):
@@ -214,18 +214,14 @@ class NoRule(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"add a rule if they are to go first: {format_statement(at.first, NEW_LEVEL)}{_honor(at)}"
+        return f"add a rule if they are to go first{_honor(at)}: {format_statement(at.first, NEW_LEVEL)}"
 
 
 def _honor(at: Occurrence) -> str:
     """What a rule does not do in a database that does not honor priorities."""
-    database = at.first["database"]
-    if at.teller.honors(at.first["instance"], database) is not False:
+    if at.teller.honors(at.first["instance"], at.first["database"]) is not False:
         return ""
-    return (
-        "; for what the database sends it counts only with ALTER DATABASE "
-        f"{quote_name(database)} SET HONOR_BROKER_PRIORITY ON, which is off"
-    )
+    return "; for what the database sends it does not count, as its HONOR_BROKER_PRIORITY is off"
 
 
 def _drain_first(at: Occurrence) -> str:
