@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
+from pipelines.config.snapshots.history import binding_periods
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame, union_all
@@ -423,6 +424,7 @@ def _plan_batch(
         closed_until=None if completed.newest is None else end_of(completed.newest.date()),
         lookback=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
+        binding_periods=binding_periods(settings.written_catalog, settings.catalog_history),
         has_queue_events=completed.has_queue_events or queue_events > 0,
         # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
         starts_over=not completed.has_queue_events and queue_events > 0,

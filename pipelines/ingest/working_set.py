@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -42,7 +43,8 @@ class Batch:
         close_at: the moment up to which the batch closes rows.
         closed_until: no earlier batch closed rows by a state after this moment; None if there is none.
         lookback: how far back closed rows are searched.
-        bindings: the catalog's (instance, database, service, queue).
+        bindings: the catalog's (instance, database, service, queue), the newest.
+        binding_periods: the same of all times.
         has_queue_events: `Ledger.has_queue_events`, with this batch.
         starts_over: the first queue events change the meaning of all rows, so all are read and written.
         places: databases that are left out: their events are written, and nothing is made of them.
@@ -56,6 +58,7 @@ class Batch:
     closed_until: datetime | None
     lookback: Lookback
     bindings: Sequence[tuple[str, str, str, str]]
+    binding_periods: Sequence[tuple[Any, ...]]
     has_queue_events: bool
     starts_over: bool
     places: Places = NO_PLACES

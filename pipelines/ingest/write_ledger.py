@@ -25,6 +25,7 @@ from pipelines.ingest.retention import (
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.contradictions import overrule_ends
 from pipelines.ingest.snapshots.inference import infer
+from pipelines.ingest.snapshots.inferred_ends import BINDING_PERIODS, views_of_queues
 from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_set, union_batches
 from pipelines.ladder.ladder import levels_of_kinds
 from pipelines.state.endpoints import latest_moves, with_queue
@@ -132,6 +133,9 @@ def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, material
             arrivals=working_set.arrivals,
             views=batch.views,
             bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
+            queues=views_of_queues(
+                batch.views, small_frame(warehouse.spark, batch.binding_periods, BINDING_PERIODS)
+            ),
             number=batch.number,
             materialize=materialize,
         )

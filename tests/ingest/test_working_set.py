@@ -167,6 +167,7 @@ def working_set(session: SparkSession, folder: Path, *, starts_over: bool) -> Wo
         closed_until=None,
         lookback=Lookback(set(), set(), everywhere=True),
         bindings=[],
+        binding_periods=[],
         has_queue_events=True,
         starts_over=starts_over,
     )

@@ -83,6 +83,21 @@ def catalog_at(written: Catalog, history: Iterable[CatalogFact], moment: datetim
     return Catalog(instances=tuple(by_name.values()))
 
 
+def binding_periods(
+    written: Catalog, history: Iterable[CatalogFact]
+) -> list[tuple[str, str, str, str, datetime | None, datetime | None]]:
+    """The queues of services, each with its period: (instance, database, service, queue, from, to)."""
+    rows: list[tuple[str, str, str, str, datetime | None, datetime | None]]
+    rows = [(*binding, None, None) for binding in written.service_bindings()]
+    known = {row[:3] for row in rows}
+    shown = (fact for fact in history if fact.kind == SERVICE)
+    return rows + [
+        (fact.instance, fact.database, fact.name, fact.value, fact.valid_from, fact.valid_to)
+        for fact in shown
+        if (fact.instance, fact.database, fact.name) not in known
+    ]
+
+
 def _history_of(place: Place, snapshots: Iterable[ServerSnapshot]) -> list[CatalogFact]:
     """The facts of a database, by name and valid_from.
 

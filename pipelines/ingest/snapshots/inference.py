@@ -21,6 +21,7 @@ def infer(
     arrivals: DataFrame | None,
     views: DataFrame,
     bindings: DataFrame,
+    queues: DataFrame,
     number: int,
     materialize: Materialize,
 ) -> Ledger:
@@ -31,6 +32,7 @@ def infer(
         arrivals: closed message events of conversations whose creation has come; None if there are none.
         views: complete views of all snapshots.
         bindings: the catalog's (instance, database, service, queue).
+        queues: `views_of_queues`.
         number: the batch that infers it.
         materialize: computes a frame once.
 
@@ -73,7 +75,7 @@ def infer(
     gone = infer_endpoint_ends(made, of_conversations, views).withColumn("batch", batch)
     with_ends = materialize(of_conversations.unionByName(gone))
     so_far = replace(ledger, message_events=of_messages, endpoint_events=with_ends, endpoints=made)
-    taken = infer_message_ends(so_far, views).withColumn("batch", batch)
+    taken = infer_message_ends(so_far, views, queues).withColumn("batch", batch)
     return replace(
         ledger,
         message_events=materialize(of_messages.unionByName(taken)),

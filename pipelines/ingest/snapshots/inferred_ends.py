@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION
 from pipelines.ingest.snapshots.event_rows import event_rows
+from pipelines.ladder.ladder import is_in_period
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS
@@ -66,13 +67,36 @@ def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views:
     )
 
 
-def infer_message_ends(ledger: Ledger, views: DataFrame) -> DataFrame:
+BINDING_PERIODS = (
+    "instance string, database string, local_service string, queue string, since timestamp, until timestamp"
+)
+
+
+def views_of_queues(views: DataFrame, periods: DataFrame) -> DataFrame:
+    """The complete views of queues by the services that were bound to them at their moment.
+
+    Args:
+        views: complete views, as for `infer_endpoint_ends`.
+        periods: BINDING_PERIODS, the bindings of all times.
+
+    Returns:
+        (instance, database, local_service, taken_at).
+    """
+    of_queues = views.where("queue is not null").join(
+        F.broadcast(periods), ["instance", "database", "queue"], "inner"
+    )
+    is_bound = is_in_period(F.col("taken_at"), F.col("since"), F.col("until"))
+    return of_queues.where(is_bound).select("instance", "database", "local_service", "taken_at")
+
+
+def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> DataFrame:
     """Infer that messages missing from a complete view were received or left the transmission queue.
 
     Args:
         ledger: message events and queue events that can matter; `endpoints` are those of `created` with
             `queue`; endpoint events are all of their conversations, with those of `infer_endpoint_ends`.
-        views: complete views, as for `infer_endpoint_ends`; `queue` is null where a view is none.
+        views: complete views, as for `infer_endpoint_ends`.
+        queues: `views_of_queues`.
 
     Returns:
         Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it:
@@ -105,15 +129,16 @@ def infer_message_ends(ledger: Ledger, views: DataFrame) -> DataFrame:
     locations = (
         ledger.endpoints.drop("ended_at")
         .join(ended, SIDE, "left")
-        .select(*SIDE, "instance", "database", "queue", "created_at", "ended_at")
+        .select(*SIDE, "instance", "database", "local_service", "created_at", "ended_at")
     )
-    queues = views.where("queue is not null").drop("view")
     arrived = facts.where("arrived_at is not null").join(back, "message_id", "left")
     free = arrived.where("takes = 0 or given_back = takes").withColumn(
         "last_fact", F.greatest("last_fact", "given_back_at")
     )
     received = _missing(
-        _with_endpoint(free, locations, ~F.col("is_initiator")), queues, ["instance", "database", "queue"]
+        _with_endpoint(free, locations, ~F.col("is_initiator")),
+        queues,
+        ["instance", "database", "local_service"],
     )
     sent = facts.where("arrived_at is null and sent_at is not null").join(
         _ends_by_effect(ledger.endpoint_events), "conversation_id", "left"

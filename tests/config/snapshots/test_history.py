@@ -4,8 +4,10 @@ from datetime import datetime, timedelta
 from itertools import permutations
 from typing import Any
 
+from hypothesis import given, strategies as st
+
 from pipelines.config.catalog import Catalog
-from pipelines.config.snapshots.history import catalog_at, catalog_history
+from pipelines.config.snapshots.history import binding_periods, catalog_at, catalog_history
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot, in_order
 from tests.support.factories import NOON, Row
 
@@ -156,3 +158,65 @@ def test_whether_a_queue_is_on_before_the_first_snapshot() -> None:
         for moment in (BEFORE, NOON, LATER):
             found = catalog_at(Catalog(), catalog_history(snapshots), moment)
             assert [*found.queue_rows()] == [("SQL1", "B", "Q", is_on)]
+
+
+def test_bindings_of_all_times() -> None:
+    history = catalog_history([_bound(NOON, 1), _bound(LATER, 2)])
+    of_service = ("SQL1", "B", "S")
+    assert binding_periods(Catalog(), history) == [
+        (*of_service, "Q", None, LATER),
+        (*of_service, "R", LATER, None),
+    ]
+    place = {"name": "B", "queues": [{"name": "N"}], "services": [{"name": "S", "queue": "N"}]}
+    written = Catalog.model_validate({"instances": [{"name": "SQL1", "databases": [place]}]})
+    assert binding_periods(written, history) == [(*of_service, "N", None, None)]
+
+
+STATES = st.fixed_dictionaries(
+    {
+        "honor": st.booleans(),
+        "queue": st.sampled_from([1, 2]),
+        "is_on": st.booleans(),
+        "has_contract": st.booleans(),
+        "procedure": st.sampled_from(["P", "R", None]),
+    }
+)
+
+
+def _shown(hour: int, state: Row) -> ServerSnapshot:
+    """A complete capture of a database in this state."""
+    queues = [
+        {
+            **ACTIVATED,
+            "object_id": number,
+            "name": name,
+            "is_receive_enabled": state["is_on"],
+            "activation_procedure": state["procedure"],
+        }
+        for number, name in ((1, "Q"), (2, "R"))
+    ]
+    return _snapshot(
+        NOON + timedelta(hours=hour),
+        complete=("service_queues", "services", "service_contracts"),
+        databases=[{"name": "B", "is_honor_broker_priority_on": state["honor"]}],
+        service_queues=queues,
+        services=[{"service_id": 1, "name": "S", "service_queue_id": state["queue"]}],
+        service_contracts=[{"service_contract_id": 7, "name": "C"}] if state["has_contract"] else [],
+    )
+
+
+@given(states=st.lists(STATES, min_size=1, max_size=5), data=st.data())
+def test_a_later_capture_changes_no_earlier_catalog(states: list[Row], data: st.DataObject) -> None:
+    """Captures come in any order; the catalog of each moment is that of the newest capture up to it."""
+    shown = [_shown(hour, state) for hour, state in enumerate(states)]
+    arrived = data.draw(st.permutations(shown))
+    assert catalog_history(in_order(arrived)) == catalog_history(shown)
+    for number, snapshot in enumerate(shown):
+        then = catalog_at(Catalog(), catalog_history(shown[: number + 1]), snapshot.taken_at)
+        assert catalog_at(Catalog(), catalog_history(shown), snapshot.taken_at) == then
+        state = states[number]
+        assert [*then.database_rows()] == [("SQL1", "B", state["honor"])]
+        assert [row[3] for row in then.service_bindings()] == ["Q" if state["queue"] == 1 else "R"]
+        assert len([*then.monitor_rows()]) == (2 if state["procedure"] else 0)
+    earlier = catalog_at(Catalog(), catalog_history(shown), BEFORE)
+    assert [*earlier.database_rows()] == [("SQL1", "B", states[0]["honor"])]

@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.ingest.snapshots.inferred_ends import infer_endpoint_ends, infer_message_ends
+from pipelines.ingest.snapshots.inferred_ends import infer_endpoint_ends, infer_message_ends, views_of_queues
 from pipelines.state.ledger import Ledger
 from tests.support.frames import assert_same, frame
 
@@ -44,6 +44,14 @@ ENDS = """
     over a minute   | 11:59:59.999999      | 12:00             | END_CONVERSATION
     not yet         | 12:59:59.999999      | 13:00             | END_CONVERSATION
     ended in time   | 11:59:59.999999      | 12:00             | END_CONVERSATION
+"""
+
+
+BOUND = """
+    instance | database | local_service | queue | since timestamp | until timestamp
+    SQL1     | B        | S             | Q     | -               | -
+    SQL1     | B        | T             | Q     | -               | 11:00
+    SQL1     | B        | T             | R     | 11:00           | -
 """
 
 
@@ -118,8 +126,8 @@ def test_messages_that_are_shown_no_more(session: SparkSession) -> None:
         place | {"sent_by_initiator": F.lit(True), "message_sequence_number": F.lit(0).cast("bigint")}
     )
     conversations = messages.select("conversation_id").distinct().where("conversation_id <> 'nobody'")
-    queue = F.when(F.col("conversation_id") == "elsewhere", "R").otherwise("Q")
-    since = {"created_at": F.to_timestamp(F.lit("2026-11-20 07:00:00")), "queue": queue}
+    service = F.when(F.col("conversation_id") == "elsewhere", "T").otherwise("S")
+    since = {"created_at": F.to_timestamp(F.lit("2026-11-20 07:00:00")), "local_service": service}
     endpoints = conversations.withColumns(
         place
         | since
@@ -130,6 +138,7 @@ def test_messages_that_are_shown_no_more(session: SparkSession) -> None:
     )
     queues = frame(session, OUTCOMES).withColumns(place)
     ledger = Ledger(messages, frame(session, ENDED), queues, endpoints, has_queue_events=True)
-    found = infer_message_ends(ledger, frame(session, VIEWS))
+    views = frame(session, VIEWS)
+    found = infer_message_ends(ledger, views, views_of_queues(views, frame(session, BOUND)))
     expected = frame(session, GONE)
     assert_same(found.select(*expected.columns), expected)
