@@ -71,7 +71,31 @@ def test_a_midnight_before_captures_of_three_is_no_empty_night_and_an_alert_of_w
     assert done.returncode == 2
     assert "no snapshot or event counts yet, the first is of 2026-11-20T11:50:00Z" in done.stderr
     assert not (place.folder / "warehouse" / "receive_schedule").exists()
-    require_alert(place, 6, "some messages can't be placed")
+    require_alert(place, 6, "Some messages are not matched to a queue: priorities waiting.")
+
+
+@pytest.mark.slow
+def test_an_alert_of_an_expectation_says_so_and_nothing_of_queues(place: Place) -> None:
+    place.serve_both()
+    with (place.folder / "priorities.yaml").open("a", encoding="utf-8") as settings:
+        settings.write("expect:\n  - {oldest_wait: 1 min}\n")
+    require_alert(place, 6, "is not met. An expectation is not met: priorities expect.")
+    assert "priorities waiting" not in place.mails[1]
+
+
+def test_the_recorder_that_runs_already_is_no_fault(place: Place) -> None:
+    """The line of cron and the unit start the same recorder."""
+    (block,) = blocks("A recorder", "crontab")
+    schedule, command = block.split()[:5], block.split(maxsplit=5)[5]
+    assert (schedule, "%" in command) == (["*/10", "*", "*", "*", "*"], False)
+    unit = files()["/etc/systemd/system/priorities-recorder@.service"]
+    options = "capture --server {} --every 5min --keep 14d --config priorities.yaml"
+    assert options.format("%i") in unit
+    place.install("record.sh", place.here(files()[f"{FOLDER}/record.sh"]))
+    for code, seen in ((5, 0), (1, 1), (0, 0)):
+        place.install("venv/bin/priorities", f'#!/bin/sh\necho "$*" >>{place.folder}/called\nexit {code}\n')
+        assert place.sh(command).returncode == seen
+    assert place.called == [options.format("SQL1")] * 3
 
 
 @pytest.mark.parametrize(
@@ -114,8 +138,14 @@ def test_the_units_name_files_and_units_of_the_page() -> None:
 @needs(shutil.which("systemd-analyze"), "SYSTEMD", "no systemd-analyze on the PATH")
 def test_systemd_takes_the_units(place: Place) -> None:
     names = [path.name for path in place.write_units()]
-    assert names == ["priorities-night.timer", "priorities-weekly.timer", "priorities@.service"]
-    for given in ("priorities@night.service", "priorities@weekly.service", *names[:2]):
+    assert names == [
+        "priorities-night.timer",
+        "priorities-recorder@.service",
+        "priorities-weekly.timer",
+        "priorities@.service",
+    ]
+    services = ("priorities@night.service", "priorities@weekly.service", "priorities-recorder@SQL1.service")
+    for given in (*services, *[name for name in names if name.endswith(".timer")]):
         done = subprocess.run(
             ["systemd-analyze", "verify", f"./{given}"],
             cwd=place.folder / "units",

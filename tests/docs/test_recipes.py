@@ -27,7 +27,7 @@ from tests.support.recipes import (
 
 def test_the_scripts_are_for_any_shell() -> None:
     scripts = blocks("", "sh", "")
-    assert len(scripts) == 12
+    assert len(scripts) == 13
     for script in scripts:
         done = subprocess.run(["sh", "-n"], input=script, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), script
