@@ -9,6 +9,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.snapshots.views import VIEWS
 
 FILE = "capture.sql"
+DDL_LOG = "ddl_log.sql"
 DATABASES_GO_HERE = "-- INSERT INTO @only_databases (name) VALUES (N'Claims'), (N'Billing');\n"
 """The line of the script that INSERTs of database names replace."""
 FULL, LIGHT = "DECLARE @light bit = 0;\n", "DECLARE @light bit = 1;\n"
@@ -56,3 +57,8 @@ def name_literal(name: str) -> str:
         doubled = name.replace("'", "''")
         return f"N'{doubled}'"
     return f"CONVERT(nvarchar({LONGEST_NAME}), 0x{code_units.hex().upper()})"
+
+
+def ddl_log_script() -> str:
+    """Return the script of a table and a trigger that write down DDL events of Service Broker."""
+    return resources.files(__package__).joinpath(DDL_LOG).read_text("utf-8")

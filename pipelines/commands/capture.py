@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.capture.connection import VARIABLE, connection_string, driver_errors, open_connection
 from pipelines.capture.run import Written, write
-from pipelines.capture.script import capture_script
+from pipelines.capture.script import capture_script, ddl_log_script
 from pipelines.commands.options import Parser, duration
 from pipelines.commands.record import record
 from pipelines.config.errors import ConfigError
@@ -30,6 +30,9 @@ def main(argv: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
     _require_fitting(parser, options)
+    if options.ddl_log:
+        print(ddl_log_script(), end="")
+        return 0
     script = capture_script(options.database)
     if options.print_sql:
         print(script, end="")
@@ -100,11 +103,20 @@ def _parser() -> Parser:
     parser.add_argument(
         "--print-sql", action="store_true", help="print the T-SQL script, for any other tool, and end"
     )
+    parser.add_argument(
+        "--ddl-log",
+        action="store_true",
+        help="with --print-sql: print a DDL trigger that writes down changes of rules, queues and services",
+    )
     return parser
 
 
 def _require_fitting(parser: Parser, options: Namespace) -> None:
     """Refuse options that mean nothing together."""
+    if options.ddl_log and not options.print_sql:
+        parser.error("--ddl-log prints a script; add --print-sql")
+    if options.ddl_log and options.database:
+        parser.error("--ddl-log prints a script for any database; leave --database out")
     if options.every is None:
         for name in ("for", "full_every", "keep"):
             if getattr(options, name) is not None:

@@ -23,6 +23,7 @@ from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
 from pipelines.config.snapshots.copies import require_different_brokers
 from pipelines.config.snapshots.history import CatalogFact, catalog_at, catalog_history
+from pipelines.config.snapshots.logged_rules import without_refused
 from pipelines.config.snapshots.places import (
     Places,
     place_catalog,
@@ -110,6 +111,11 @@ class Settings:
                 "instance": source.instance,
                 "effective_from": source.effective_from and format_instant(source.effective_from),
                 **({"database": source.database} if source.database else {}),
+                **{
+                    name: value
+                    for name in ("format", "zone", "offset")
+                    if (value := getattr(source, name)) is not None
+                },
                 **({"variables": source.variables} if source.variables else {}),
             }
             for source in self.rules
@@ -195,7 +201,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     snapshots, left_out = place_snapshots([*read_snapshots(views), *captures.snapshots], places)
     require_different_brokers(snapshots)
     rule_files = place_rules(sources.files, places)
-    folded = rule_history_of(rule_files, snapshots)
+    statements, unfit = _stated(rule_files, snapshots)
+    folded = apply_statements(statements)
     facts = catalog_history(snapshots)
     written = place_catalog(catalog, places)
     whole_catalog = catalog_at(written, facts, None)
@@ -223,7 +230,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         left_out=left_out,
         places=places,
         captures=captures,
-        unread_files=(*sources.unread, *note_other_case(rule_files, known)),
+        unread_files=(*sources.unread, *unfit, *note_other_case(rule_files, known)),
         variables=declared.variables,
     )
     return settings, folded
@@ -237,9 +244,22 @@ def rule_history_of(rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSn
 def rule_statements(
     rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]
 ) -> list[RuleStatement]:
-    """What rule files say, and snapshots of the databases that the files have no statements of."""
-    statements = [statement for rules in rule_files for statement in rules.statements]
-    return [*statements, *make_statements(statements, snapshots)]
+    """What rule files say, snapshots of the databases that the files have no statements of, and DDL logs."""
+    return _stated(rule_files, snapshots)[0]
+
+
+def _stated(
+    rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]
+) -> tuple[list[RuleStatement], list[Note]]:
+    """`rule_statements`, and what to say of logged ones that do not fit."""
+    files = list(rule_files)
+    written = [each for rules in files if not rules.is_log for each in rules.statements]
+    logged = [each for rules in files if rules.is_log for each in rules.statements]
+    stated = [*written, *make_statements(written, snapshots, logged)]
+    if not logged:
+        return stated, []
+    kept, notes = without_refused(stated, logged)
+    return [*stated, *kept], notes
 
 
 def _shape_of(file: YamlFile) -> type[model.SettingsFile]:
@@ -339,6 +359,11 @@ def _read_named_files(
     for index, source in enumerate(declared.rules):
         only = _only_database(catalog, shown, source.instance) if is_known else "unknown"
         try:
+            if source.format is not None:
+                sources.read_log(
+                    source.path, source, instance=source.instance, database=source.database or only
+                )
+                continue
             sources.read(
                 source.path,
                 instance=source.instance,

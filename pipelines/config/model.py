@@ -6,10 +6,18 @@ import re
 from datetime import timedelta
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
 
 from pipelines.config.expectations import Duration, ExpectEntry
-from pipelines.config.mapping import MappedSource
+from pipelines.config.mapping import LocalTimes, MappedSource
 from pipelines.config.paths import local_path, table_path
 from pipelines.config.queue_filter import name_parts
 from pipelines.config.shape import Instant, Shape, problem
@@ -247,14 +255,28 @@ Variables = Annotated[dict[str, str], PlainValidator(_values, json_schema_input_
 """Values of the variables of sqlcmd in rule scripts, $(name), by name in small letters."""
 
 
-class RuleSource(Shape):
-    """A rule file, a folder or a pattern, and what counts for statements that say nothing of their own."""
+class RuleSource(LocalTimes):
+    """A rule file, a folder or a pattern, and what counts for statements that say nothing of their own.
+
+    Or the log of a DDL trigger, with the zone or the offset of its times.
+    """
 
     path: LocalPath
+    format: Literal["ddl-log"] | None = None
     instance: Annotated[str, Field(min_length=1)] | None = None
     database: Annotated[str, Field(min_length=1)] | None = None
     effective_from: Instant | None = None
     variables: Variables = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _times_fit(self) -> "RuleSource":
+        if self.format is None and (self.zone or self.offset):
+            raise problem("has zone or offset, which only a DDL log has; add format: ddl-log, or remove it")
+        if self.format is not None and not (self.zone or self.offset):
+            raise problem("is a DDL log, whose times are local; add zone: Europe/Berlin, or offset: '+02:00'")
+        if self.format is not None and (self.effective_from or self.variables):
+            raise problem("is a DDL log, which has neither effective_from nor variables; remove them")
+        return self
 
 
 class Receive(Shape):

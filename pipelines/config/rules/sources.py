@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipelines.config.errors import ConfigError
+from pipelines.config.mapping import LocalTimes
+from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
 from pipelines.config.rules.read import read_rules, suffix_problem
 from pipelines.config.rules.statements import Note, NoteReason, RuleFile, SourceLocation
 
@@ -84,6 +86,20 @@ class RuleSources:
                     database or "",
                 )
             )
+
+    def read_log(
+        self, path: str, local: LocalTimes, *, instance: str | None = None, database: str | None = None
+    ) -> None:
+        """Read the files of a DDL log; see `pipelines.config.rules.ddl_log`.
+
+        Raises:
+            NoRuleFileError: there is none.
+            ConfigError: one is no such log.
+        """
+        paths = log_paths(path)
+        if not paths or not os.path.exists(path):
+            raise NoRuleFileError(f"there is no DDL log {path}; correct the path")
+        self.files += [read_ddl_log(each, local, instance=instance, database=database) for each in paths]
 
 
 def rule_paths(path: str) -> tuple[list[str], list[str]]:

@@ -216,7 +216,7 @@ class RuleFile:
 
     `passed_over` counts the statements of a script that are not about rules; YAML has none. `notes` says
     what of the file does not count, in its order. `created` has the contracts and services that a script
-    creates: instance, database and name.
+    creates: instance, database and name. `is_log`: a DDL trigger wrote down what was carried out.
     """
 
     path: str
@@ -225,3 +225,4 @@ class RuleFile:
     notes: tuple[Note, ...] = ()
     honor_settings: tuple[HonorSetting, ...] = ()
     created: frozenset[tuple[str, str, str]] = frozenset()
+    is_log: bool = False

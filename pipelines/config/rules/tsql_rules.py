@@ -58,7 +58,27 @@ def read_tsql_rules(
         ConfigError: The file is no T-SQL, a name or level is out of bounds (the engine's errors 33301 and
             33302), or an instance, database, moment or value of a variable is missing; one line for each.
     """
-    tokens = read_tokens(path, read_text(path), variables or {})
+    return read_tsql_text(
+        path,
+        read_text(path),
+        instance=instance,
+        effective_from=effective_from,
+        database=database,
+        variables=variables,
+    )
+
+
+def read_tsql_text(
+    path: str,
+    text: str,
+    *,
+    instance: str | None = None,
+    effective_from: datetime | None = None,
+    database: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> RuleFile:
+    """Do what `read_tsql_rules` does with a text that stands in a file."""
+    tokens = read_tokens(path, text, variables or {})
     return _Reader(path, tokens, instance, effective_from, database).read()
 
 

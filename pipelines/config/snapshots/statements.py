@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.config.rules.history import RuleVersion, rule_history
+from pipelines.config.rules.history import RuleVersion, apply_statements, rule_history
 from pipelines.config.rules.statements import ANY, RuleStatement, SourceLocation, StatementType
+from pipelines.config.snapshots.logged_rules import without_refused
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import (
     PRIORITIES,
@@ -11,12 +12,19 @@ from pipelines.config.snapshots.views import (
 
 
 def make_statements(
-    statements: Sequence[RuleStatement], snapshots: Iterable[ServerSnapshot]
+    statements: Sequence[RuleStatement],
+    snapshots: Iterable[ServerSnapshot],
+    logged: Sequence[RuleStatement] = (),
 ) -> list[RuleStatement]:
     """The rules that snapshots show, as statements, of databases that have none of their own.
 
-    A snapshot's rules are in force from its taken_at on: what an earlier one showed otherwise is dropped
-    and created again then.
+    A snapshot's rules are in force from its taken_at on: what an earlier one showed otherwise, or a DDL log
+    left, is dropped and created again then.
+
+    Args:
+        statements: of rule files.
+        snapshots: in the order of their moments.
+        logged: of DDL logs.
     """
     own = {(statement.instance, statement.database) for statement in statements}
     made: list[RuleStatement] = []
@@ -26,6 +34,14 @@ def make_statements(
         if shown is None or snapshot.database_key in own:
             continue
         before = standing.get(snapshot.database_key, {})
+        of_log = [
+            each
+            for each in logged
+            if (each.instance, each.database) == snapshot.database_key
+            and each.effective_from <= snapshot.taken_at
+        ]
+        if of_log:
+            before = _left_by(made, of_log, snapshot)
         creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown)]
         after = {version.name: version for version in rule_history(creates)}
         changed = [name for name, version in before.items() if not _same(version, after.get(name))]
@@ -33,6 +49,16 @@ def make_statements(
         made += [create for create in creates if create.name not in before or create.name in changed]
         standing[snapshot.database_key] = after
     return made
+
+
+def _left_by(
+    made: Sequence[RuleStatement], logged: Sequence[RuleStatement], snapshot: ServerSnapshot
+) -> dict[str, RuleVersion]:
+    """The rules that earlier snapshots and a log leave at the moment of a snapshot, by name."""
+    shown = [each for each in made if (each.instance, each.database) == snapshot.database_key]
+    kept, _ = without_refused(shown, logged)
+    versions = apply_statements([*shown, *kept]).versions
+    return {each.name: each for each in versions if each.valid_to is None}
 
 
 def _same(one: RuleVersion, other: RuleVersion | None) -> bool:

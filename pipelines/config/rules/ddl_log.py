@@ -1,0 +1,179 @@
+"""The log of a DDL trigger as rule statements: each takes effect when it was carried out."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from xml.etree import ElementTree
+from zoneinfo import ZoneInfo
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.exports.form import ForeignFileError, detect_form
+from pipelines.config.exports.rows import text_rows
+from pipelines.config.mapping import LocalTimes, offset_seconds
+from pipelines.config.nearest import suggest_nearest
+from pipelines.config.rules.statements import Note, NoteReason, RuleFile, RuleStatement, SourceLocation
+from pipelines.config.rules.tsql_rules import read_tsql_text
+
+COLUMNS = ("PostTime", "DatabaseName", "CommandText")
+"""What a log needs; ServerName is taken where it is there."""
+EVENT = "<EVENT_INSTANCE>"
+ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+STATEMENT = ("BROKER", "PRIORITY")
+"""Words of every statement about rules."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a log: the line that it stands on, and its values by the names of EVENTDATA()."""
+
+    line: int
+    values: Mapping[str, str]
+
+
+def read_ddl_log(
+    path: str, local: LocalTimes, *, instance: str | None = None, database: str | None = None
+) -> RuleFile:
+    """Read the statements about broker priorities of a DDL log, by the time at which they were carried out.
+
+    Other statements, and texts that are no T-SQL, are counted and passed over. A row that is there twice
+    counts once.
+
+    Args:
+        path: the file; its ending says its form.
+        local: the zone or the offset of PostTime.
+        instance: of rows without ServerName.
+        database: of rows without DatabaseName.
+
+    Raises:
+        ConfigError: the file is no such log, or a row's moment or instance is not known; names the line.
+    """
+    statements: dict[tuple[object, ...], list[RuleStatement]] = {}
+    notes, passed_over = [], 0
+    for row in _rows(path):
+        place, text = SourceLocation(path, row.line, 1), row.values.get("CommandText", "")
+        if not all(word in text.upper() for word in STATEMENT):
+            passed_over += 1
+            continue
+        moment = _moment(place, row.values.get("PostTime", ""), local)
+        of = row.values.get("ServerName") or instance
+        if not of:
+            raise ConfigError(f"{place}: ServerName is empty; name the instance of the log: instance: SQL1")
+        where = row.values.get("DatabaseName") or database
+        try:
+            read = read_tsql_text(path, text, instance=of, effective_from=moment, database=where)
+        except ConfigError as error:
+            passed_over += 1
+            reason = str(error).partition("\n")[0].removeprefix(f"{path}:")
+            said = f"the statement is not read: {reason.partition(': ')[2] or reason}"
+            notes.append(Note(NoteReason.NOT_READ, place, said, "correct the row", of, where or ""))
+            continue
+        found = [replace(each, location=place) for each in read.statements]
+        passed_over += not found
+        statements.setdefault((moment, of, where, text), found)
+    in_order = sorted(
+        (each for several in statements.values() for each in several), key=lambda each: each.effective_from
+    )
+    return RuleFile(path, tuple(in_order), passed_over, tuple(notes), is_log=True)
+
+
+def log_paths(path: str) -> list[str]:
+    """The files of a log: the file itself, or those of a folder with an ending of `ENDINGS`, by name."""
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(
+        os.path.join(path, name)
+        for name in os.listdir(path)
+        if name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+    )
+
+
+def _moment(place: SourceLocation, text: str, local: LocalTimes) -> datetime:
+    try:
+        # The server writes three digits; seven would be read by newer versions of Python alone.
+        moment = datetime.fromisoformat(text.strip()[:26] if "+" not in text else text.strip())
+    except ValueError:
+        raise ConfigError(f"{place}: PostTime is {text!r}; write it like 2026-11-20T10:00:00.123") from None
+    if moment.tzinfo is not None:
+        return moment.astimezone(UTC)
+    if local.offset is not None:
+        return (moment - timedelta(seconds=offset_seconds(local.offset))).replace(tzinfo=UTC)
+    # Of two instants this is the earlier one.
+    return moment.replace(tzinfo=ZoneInfo(local.zone or "UTC")).astimezone(UTC)
+
+
+def _rows(path: str) -> Iterator[_Row]:
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in ENDINGS:
+        raise ConfigError(f"{path}: a DDL log is read from {', '.join(ENDINGS)}; export it as one of them")
+    try:
+        if ending == ".parquet":
+            rows = list(_of_parquet(path))
+        elif ending == ".csv":
+            rows = list(_of_csv(path))
+        else:
+            rows = list(_of_json(path))
+    except (OSError, ValueError, ForeignFileError) as error:
+        raise ConfigError(f"{path}: it is no DDL log ({str(error).partition(chr(10))[0]})") from error
+    for row in rows:
+        xml = next((value for value in row.values.values() if value.lstrip().startswith(EVENT)), None)
+        if xml is None:
+            _require_columns(path, row.values)
+            yield row
+        else:
+            yield _Row(row.line, _of_event(SourceLocation(path, row.line, 1), xml))
+
+
+def _require_columns(path: str, there: Mapping[str, str]) -> None:
+    lacking = [name for name in COLUMNS if name not in there]
+    if lacking:
+        raise ConfigError(
+            *(f"{path}: column {name} is missing; {suggest_nearest(name, there)}" for name in lacking)
+        )
+
+
+def _of_event(place: SourceLocation, xml: str) -> dict[str, str]:
+    try:
+        event = ElementTree.fromstring(xml.strip())
+    except ElementTree.ParseError as error:
+        raise ConfigError(f"{place}: the XML of EVENTDATA() is cut or damaged ({error})") from None
+    return {each.tag: (each.text or "").strip() for each in event.iter()}
+
+
+def _named(line: int, values: Mapping[str, Any]) -> _Row:
+    """A row with the names of EVENTDATA(), whatever their case."""
+    known = {name.lower(): name for name in (*COLUMNS, "ServerName")}
+    texts = {known.get(name.lower(), name): str(value) for name, value in values.items() if value is not None}
+    return _Row(line, {**dict.fromkeys((known.get(name.lower(), name) for name in values), ""), **texts})
+
+
+def _of_csv(path: str) -> Iterator[_Row]:
+    with open(path, "rb") as stream:
+        form = replace(detect_form(stream.read(), b"", (*COLUMNS, "EventData")), has_breaks=True)
+        stream.seek(0)
+        for row in text_rows(stream, form):
+            yield _named(row.line, dict(zip(form.header, row.values(), strict=False)))
+
+
+def _of_json(path: str) -> Iterator[_Row]:
+    with open(path, encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise ValueError(f"line {number} is no JSON object")
+                yield _named(number, row)
+
+
+def _of_parquet(path: str) -> Iterator[_Row]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows = pq.read_table(path).to_pylist()
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from error
+    for number, row in enumerate(rows, start=1):
+        yield _named(number, row)
