@@ -498,7 +498,8 @@ def _count_events(
 def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:
     """The counts of all views; a snapshot without rows is data, a capture of no database is none."""
     newest = max((each.taken_at for each in new.snapshots), default=None)
-    return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest, {}, 0
+    accepted = batch.rows - batch.rejected - batch.duplicates
+    return SNAPSHOTS, batch.rows, accepted, batch.duplicates, batch.rejected, newest, {}, 0
 
 
 def fingerprint(settings: Settings) -> str:

@@ -1,12 +1,16 @@
 """Refuse snapshots of databases that hold the same endpoints: a copy, or one database under two names."""
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import CopyError
 from pipelines.config.snapshots.copies import describe_copy
-from pipelines.config.snapshots.places import PLACE
+from pipelines.config.snapshots.places import PLACE, Place
 from pipelines.console.wording import format_count
-from pipelines.engine.frames import union_all
+from pipelines.engine.frames import small_frame, union_all
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.ingest.snapshots.read import ViewsRead
 from pipelines.state.endpoints import SIDE
@@ -42,16 +46,12 @@ def require_one_place(warehouse: Warehouse, views: ViewsRead | None, *, are_plac
             ids = frames[0].select("conversation_id").distinct()
             recorded = recorded.join(ids, "conversation_id", "left_semi")
         frames.append(open_endpoints(recorded))
-    pairs = collect_rows(find_copies(union_all(frames))) if frames else []
-    if pairs:
-        lines = {
-            ((row["instance"], row["database"]), (row["other_instance"], row["other_database"])): row["both"]
-            for row in pairs
-        }
+    copies = find_copies(union_all(frames), sorted(places)) if frames else {}
+    if copies:
         raise CopyError(
             *(
-                describe_copy(*pair, f"{format_count(lines[pair], 'endpoint')} open in both")
-                for pair in sorted(lines)
+                describe_copy(*pair, f"{format_count(copies[pair], 'endpoint')} open in both")
+                for pair in sorted(copies)
             )
         )
 
@@ -74,22 +74,22 @@ def open_endpoints(endpoint_events: DataFrame) -> DataFrame:
     return shown.join(own_ends.select(*moment), moment, "left_anti").select(*SIDE, *PLACE).distinct()
 
 
-def find_copies(endpoints: DataFrame) -> DataFrame:
-    """The pairs of databases that have the same endpoints.
+def find_copies(endpoints: DataFrame, places: Sequence[Place]) -> dict[tuple[Place, Place], int]:
+    """The pairs of databases that have the same endpoints, with the number of these.
 
     Args:
         endpoints: `open_endpoints`, also several of them.
-
-    Returns:
-        One row per pair: `PLACE`, other_instance, other_database, and `both`, the number of these endpoints.
+        places: all databases, in order.
     """
-    each = endpoints.distinct()
-    several = each.groupBy(*SIDE).agg(F.count(F.lit(1)).alias("places")).where("places > 1").select(*SIDE)
-    held = each.join(several, SIDE, "left_semi")
-    others = held.select(*SIDE, *[F.col(name).alias(f"other_{name}") for name in PLACE])
-    return (
-        held.join(others, SIDE, "inner")
-        .where("instance < other_instance or instance = other_instance and database < other_database")
-        .groupBy(*PLACE, "other_instance", "other_database")
-        .agg(F.count(F.lit(1)).alias("both"))
-    )
+    rows = [(number, *place) for number, place in enumerate(places)]
+    numbered = small_frame(endpoints.sparkSession, rows, "place int, instance string, database string")
+    each = endpoints.join(F.broadcast(numbered), [*PLACE], "inner").select(*SIDE, "place").distinct()
+    together = F.array_join(F.array_sort(F.collect_set(F.col("place").cast("string"))), ",")
+    held = each.groupBy(*SIDE).agg(together.alias("places"), F.count(F.lit(1)).alias("count"))
+    kinds = held.where("count > 1").groupBy("places").agg(F.count(F.lit(1)).alias("endpoints"))
+    found = Counter[tuple[Place, Place]]()
+    for row in collect_rows(kinds):
+        numbers = sorted(map(int, row["places"].split(",")))
+        for one, other in combinations(numbers, 2):
+            found[places[one], places[other]] += row["endpoints"]
+    return dict(found)

@@ -31,7 +31,12 @@ from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messag
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
 from pipelines.ingest.snapshots.queue_statuses import statuses_of
-from pipelines.ingest.snapshots.validation import validate_endpoints, validate_queue_events
+from pipelines.ingest.snapshots.validation import (
+    REPEATED_KEY,
+    find_equal_rows,
+    validate_endpoints,
+    validate_queue_events,
+)
 from pipelines.ingest.snapshots.view_events import (
     PLACE,
     endpoint_events,
@@ -62,6 +67,7 @@ class SnapshotBatch:
     Attributes:
         rows: rows read of the views that have facts.
         rejected: rejected rows among them.
+        duplicates: rows among them that are equal to others of their view.
         events: by table, rows of accepted events without batch.
         reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
         by_day: rows by the UTC day of their snapshot.
@@ -72,6 +78,7 @@ class SnapshotBatch:
 
     rows: int
     rejected: int
+    duplicates: int
     events: dict[str, DataFrame]
     reports: DataFrame | None
     by_day: Counter[date]
@@ -152,6 +159,7 @@ def take_snapshots(
     return SnapshotBatch(
         rows=sum(row["rows"] for row in counted),
         rejected=sum(row["rejected"] for row in counted),
+        duplicates=sum(row.get("duplicates", 0) for row in counted),
         events=_with_left_out(warehouse, views.made, named),
         reports=union_all(reports) if reports else None,
         by_day=by_day,
@@ -251,9 +259,28 @@ def _read(
         closer = [(snapshot, [check_view_file(file) for file in files]) for snapshot, files in views]
         if closer != [(snapshot, list(files)) for snapshot, files in views]:
             return _read(warehouse, kind, closer, materialize)
+    accepted = rows.where("reasons is null")
+    if kind == ENDPOINTS and any(row["rejected"] for row in counts):
+        once = materialize(find_equal_rows(rows))
+        if not once.isEmpty():
+            accepted = materialize(accepted.unionByName(once.select(*accepted.columns)))
+            counts = _with_equal_rows(counts, once)
+            judged = judged.join(once.select(*REPEATED_KEY), list(REPEATED_KEY), "left_anti")
     # Rejected rows are few and read again: to materialize the texts of all rows would cost too much.
     reports = _reports(judged) if any(row["rejected"] for row in counts) else None
-    return _Read(rows.where("reasons is null"), counts, reports)
+    return _Read(accepted, counts, reports)
+
+
+def _with_equal_rows(counts: Sequence[dict[str, Any]], once: DataFrame) -> list[dict[str, Any]]:
+    """The counts where the first of several equal rows counts, and the others are its duplicates."""
+    of_moments = once.groupBy("taken_at").agg(F.sum("rows").alias("rows"), F.count(F.lit(1)).alias("once"))
+    found = {row["taken_at"]: row for row in collect_rows(of_moments)}
+    return [
+        {**row, "rejected": row["rejected"] - each["rows"], "duplicates": each["rows"] - each["once"]}
+        if (each := found.get(row["taken_at"]))
+        else row
+        for row in counts
+    ]
 
 
 def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exception) -> None:

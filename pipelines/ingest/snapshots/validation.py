@@ -8,6 +8,9 @@ from pipelines.engine.frames import row_hash
 from pipelines.ingest.snapshots.view_events import ENDED, OPEN
 
 HANDLE = "conversation_handle"
+REPEATED = "repeated_handle"
+REPEATED_KEY = ("instance", "database", "taken_at", HANDLE)
+"""What identifies a row of endpoints among those of several views."""
 STATES = {
     "STARTED_OUTBOUND": "SO",
     "STARTED_INBOUND": "SI",
@@ -45,7 +48,7 @@ def validate_endpoints(view: DataFrame, contracts: DataFrame, services: DataFram
     return _with_reasons(
         rows,
         {
-            "repeated_handle": F.col("is_repeated").isNotNull(),
+            REPEATED: F.col("is_repeated").isNotNull(),
             "unknown_contract": F.col("contract").isNull(),
             "unknown_service": F.col("local_service").isNull(),
             "unknown_state": ~F.col("state").isin(*ENDED, *OPEN),
@@ -93,6 +96,28 @@ def _repeated_handles(view: DataFrame) -> DataFrame:
         handles.join(shared, "identity", "left_semi").groupBy(HANDLE).agg(F.count(F.lit(1)).alias("rows"))
     )
     return several.where("rows > 1").select(HANDLE, F.lit(True).alias("is_repeated"))
+
+
+def find_equal_rows(rows: DataFrame) -> DataFrame:
+    """The rows of endpoints that stand in their view several times, equal in all columns.
+
+    A scan at READ UNCOMMITTED can give a row twice.
+
+    Args:
+        rows: `validate_endpoints` of several views, with `REPEATED_KEY`.
+
+    Returns:
+        One row each, without reasons, with `rows`, how many there are. A handle with different rows has none.
+    """
+    flagged = rows.where(F.col("reasons") == REPEATED).drop("reasons")
+    key, each = list(REPEATED_KEY), flagged.distinct()
+    times = flagged.groupBy(*key).agg(F.count(F.lit(1)).alias("rows"))
+    alike = each.groupBy(*key).agg(F.count(F.lit(1)).alias("kinds")).where("kinds = 1").select(*key)
+    return (
+        each.join(times, key, "inner")
+        .join(alike, key, "left_semi")
+        .withColumn("reasons", F.lit(None).cast("string"))
+    )
 
 
 def _with_reasons(rows: DataFrame, verdicts: Mapping[str, Column]) -> DataFrame:

@@ -292,3 +292,21 @@ def test_an_endpoint_is_not_older_than_a_complete_view_without_it(
         (at(-60), "lifetime"),
         (NOON, "snapshot"),
     ]
+
+
+def test_equal_rows_of_an_endpoint_count_once(tmp_path: Path) -> None:
+    """A scan at READ UNCOMMITTED gives a row again; rows that differ are rejected as before."""
+    project = CaptureProject(tmp_path, quality={"max_rejected_share": 1.0})
+    endpoints = [shown(1, False), shown(1, False), shown(1, False), shown(2, False)]
+    endpoints += [shown(3, False), shown(3, False, state="DO")]
+    given = views(conversation_endpoints=endpoints, dbo_TargetQueue=[ready(1, False, 0)])
+    project.add(capture_lines({"B": given}))
+    project.run()
+    assert {row["conversation_id"][-2:] for row in project.table("endpoints")} == {"01", "02"}
+    assert len(project.table("receive_schedule")) == 1
+    [batch] = project.table("batches")
+    # Two queues, a message and six endpoints.
+    counts = [batch[name] for name in ("events", "accepted", "duplicates", "rejected")]
+    assert counts == [9, 5, 2, 2]
+    refused = project.table("rejected_events")
+    assert {json.loads(row["payload"])["conversation_id"][-2:] for row in refused} == {"03"}
