@@ -8,11 +8,11 @@ from pipelines.config.nearest import loosely
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.statements import SourceLocation
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.config.snapshots.missing_names import BUILT_IN_CONTRACT
 from pipelines.console.wording import format_criteria, format_database, format_list
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
-from pipelines.lint.service_databases import ServiceDatabases
 from pipelines.rules.ladder import DatabaseKey, Ladder, mirror_names
 from pipelines.rules.near_names import NearNames
 

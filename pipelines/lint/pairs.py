@@ -12,9 +12,9 @@ from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.limits import NAME_LENGTH, STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.config.rules.tsql_script import create_statement, quote_name
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
-from pipelines.lint.service_databases import ServiceDatabases
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, join_names, mirror_names
 
 _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)

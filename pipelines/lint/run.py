@@ -10,6 +10,7 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
 from pipelines.config.rules.statements import HonorSetting, Note, NoteReason, RuleFile
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.frames import small_frame
@@ -20,7 +21,6 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.pairs import lint_pairs
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
-from pipelines.lint.service_databases import ServiceDatabases
 from pipelines.rules.ladder import ladders_at
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned

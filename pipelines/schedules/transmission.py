@@ -166,7 +166,10 @@ def _forwarded(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame) 
 
 
 def _with_destination(rows: DataFrame, bindings: DataFrame) -> DataFrame:
-    """Add the destination: the receiving endpoint, else the nearest service of that name in the catalog."""
+    """Add the destination: the receiving endpoint, else the nearest service of that name in the catalog.
+
+    It is null where several databases are equally near: nothing is bound yet.
+    """
     service = bindings.withColumnRenamed("service", "to_service")
 
     def with_prefix(prefix: str) -> list[Column]:
@@ -179,10 +182,10 @@ def _with_destination(rows: DataFrame, bindings: DataFrame) -> DataFrame:
         *with_prefix("same_database"),
     )
     # The sender of a forwarded message can be unknown; then only services anywhere match.
-    same_instance = _first_queue(service, ["instance", "to_service"]).select(
+    same_instance = _only_queue(service, ["instance", "to_service"]).select(
         F.col("instance").alias("sender_instance"), "to_service", *with_prefix("same_instance")
     )
-    anywhere = _first_queue(service, ["to_service"]).select("to_service", *with_prefix("anywhere"))
+    anywhere = _only_queue(service, ["to_service"]).select("to_service", *with_prefix("anywhere"))
     joined = (
         rows.join(F.broadcast(same_database), ["sender_instance", "sender_database", "to_service"], "left")
         .join(F.broadcast(same_instance), ["sender_instance", "to_service"], "left")
@@ -199,10 +202,13 @@ def _with_destination(rows: DataFrame, bindings: DataFrame) -> DataFrame:
     )
 
 
-def _first_queue(service: DataFrame, by: list[str]) -> DataFrame:
-    """The first queue of each service by (instance, database, queue)."""
-    first = Window.partitionBy(*by).orderBy(*QUEUE)
-    return service.withColumn("number", F.row_number().over(first)).where("number = 1").drop("number")
+def _only_queue(service: DataFrame, by: list[str]) -> DataFrame:
+    """The queue of each service that only one database has: of several, nothing says which it is."""
+    others = [name for name in QUEUE if name not in by]
+    queues = service.groupBy(*by).agg(
+        F.count(F.lit(1)).alias("databases"), *[F.min(name).alias(name) for name in others]
+    )
+    return queues.where("databases = 1").drop("databases")
 
 
 def _with_sendable_at(rows: DataFrame, by: list[str]) -> DataFrame:

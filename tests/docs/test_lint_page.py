@@ -11,6 +11,7 @@ from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.sources import note_other_case
 from pipelines.config.rules.statements import RuleFile
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.lint.findings import FindingCode
 from pipelines.lint.log import lint_log
@@ -18,7 +19,6 @@ from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, lint_queued
 from pipelines.lint.run import lint_missing, lint_static, lint_unread
-from pipelines.lint.service_databases import ServiceDatabases
 from pipelines.rules.ladder import ladders_at
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")

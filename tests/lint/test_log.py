@@ -11,12 +11,12 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.lint.findings import Finding, Severity
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
-from pipelines.lint.service_databases import ServiceDatabases
 from pipelines.rules.ladder import ladders_at
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, catalog, create, history_of

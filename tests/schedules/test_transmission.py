@@ -54,14 +54,15 @@ def test_a_destination_is_that_of_the_endpoint_else_the_nearest_service(draw: Dr
         endpoint   | SQL1            | A               | true          | true
         database   | SQL1            | B               | true          | false
         instance   | SQL1            | A               | true          | false
+        several    | SQL4            | A               | true          | false
         anywhere   | SQL3            | A               | true          | false
         no sender  | SQL1            | A               | false         | false
     """)
     catalog = """
         instance | database | service | queue
-        SQL1     | D        | Stock   | Q
         SQL1     | B        | Stock   | Q
-        SQL0     | F        | Stock   | Q
+        SQL4     | D        | Stock   | Q
+        SQL4     | B        | Stock   | Q
         SQL0     | E        | stock   | Q
     """
     found = draw.keep(sent(draw, messages, bindings=catalog))
@@ -70,19 +71,30 @@ def test_a_destination_is_that_of_the_endpoint_else_the_nearest_service(draw: Dr
         endpoint   | SQL1     | A        | SQL9                 | Z
         database   | SQL1     | B        | SQL1                 | B
         instance   | SQL1     | A        | SQL1                 | B
+        several    | SQL4     | A        | -                    | -
+        anywhere   | SQL3     | A        | -                    | -
+    """)
+    one = "instance | database | service | queue\n SQL0 | F | Stock | Q\n SQL0 | E | stock | Q"
+    draw.require(sent(draw, messages, bindings=one))("""
+        message_id | instance | database | destination_instance | destination_database
+        endpoint   | SQL1     | A        | SQL9                 | Z
+        database   | SQL1     | B        | SQL0                 | F
+        instance   | SQL1     | A        | SQL0                 | F
+        several    | SQL4     | A        | SQL0                 | F
         anywhere   | SQL3     | A        | SQL0                 | F
     """)
     off = """
         instance | database | queue | name     | off_since | off_source
         SQL1     | B        | Q     | SQL1.B.Q | 11:00     | log
-        SQL0     | F        | Q     | SQL0.F.Q | 11:00     | log
+        SQL4     | B        | Q     | SQL4.B.Q | 11:00     | log
     """
     draw.require(sent(draw, messages, bindings=catalog, off=off), TRANSMISSION_SCHEDULE)("""
         message_id | instance | database | destination_database | waits_for | waits_since | waits_source
         endpoint   | SQL1     | A        | Z                    | -         | -           | -
         database   | SQL1     | B        | B                    | SQL1.B.Q  | 11:00       | log
         instance   | SQL1     | B        | B                    | SQL1.B.Q  | 11:00       | log
-        anywhere   | SQL3     | A        | F                    | -         | -           | -
+        several    | SQL4     | A        | -                    | -         | -           | -
+        anywhere   | SQL3     | A        | -                    | -         | -           | -
     """)
     off = "instance | database | queue | name | off_source\n SQL1 | B | Q | [SQL1].B.Q | catalog"
     of_endpoint = {"receiver_exists": True, "receiver_instance": "SQL1", "receiver_database": "B"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .vocabulary import QueueKey, Row, is_on, utf8
+from .vocabulary import QueueKey, Row, is_on
 
 
 class Catalog:
@@ -48,17 +48,16 @@ class Catalog:
         return None
 
     def place_of(self, service: str, near: tuple[str, str]) -> tuple[str, str] | None:
-        """Where the service is: in the same database as `near`, else in the same instance, else the first."""
+        """Where the service is: in the same database as `near`, else in the same instance, else anywhere.
+
+        None where several databases could be it.
+        """
         places = [
             (instance, database)
             for instance, database, entry in self._databases()
             if any(candidate["name"] == service for candidate in entry.get("services") or [])
         ]
-        places.sort(key=lambda place: (utf8(place[0]), utf8(place[1])))
-        for place in places:
-            if place == near:
-                return place
-        for place in places:
-            if place[0] == near[0]:
-                return place
-        return places[0] if places else None
+        if near in places:
+            return near
+        possible = [place for place in places if place[0] == near[0]] or places
+        return possible[0] if len(possible) == 1 else None
