@@ -1,6 +1,7 @@
 """The databases of the services of a catalog."""
 
 from pipelines.config.catalog import Catalog
+from pipelines.config.queue_filter import queue_text
 
 DatabaseKey = tuple[str, str]
 """Instance and database."""
@@ -35,6 +36,14 @@ class ServiceDatabases:
         if database_key in service_databases:
             return [database_key]
         return [other for other in service_databases if other[0] == database_key[0]] or service_databases
+
+    def describe_open(self, database_key: DatabaseKey, service: str | None) -> str | None:
+        """Say that a remote service may be in several databases; None if it is in one or in none."""
+        found = [] if service is None else sorted(self.find_service(database_key, service))
+        if len(found) < 2:
+            return None
+        is_here = all(instance == database_key[0] for instance, _ in found)
+        return f"one of {', '.join(queue_text(place[1:] if is_here else place) for place in found)}"
 
     def may_be_local(self, database_key: DatabaseKey, service: str | None) -> bool:
         """Say whether a service may live in a database: it does, or the catalog does not know the service."""

@@ -11,6 +11,7 @@ from pipelines.activation.read import rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint, find_near_rules
@@ -187,7 +188,9 @@ def explain_message(
     # A message in a queue waits for no transmission, except where an instance still has to forward its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
         schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
-        transmissions = explain_transmission(schedule, message_id, honors)
+        transmissions = explain_transmission(
+            schedule, message_id, honors, ServiceDatabases(catalog or Catalog())
+        )
     missing: dict[str, str] = {}
     if receive is None:
         lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.schedules.ready import with_arrival_order
 from pipelines.storage.collect import collect_rows
@@ -88,7 +89,8 @@ class TransmissionPosition:
     `priority` is what sys.transmission_queue shows, `transmit_priority` what counts, and `reason` says why
     they are the same or not. `ahead` counts the messages sent before it, by the level that counts.
     `waits_for` is the queue of the same instance that is off and that it is for: it has no position then.
-    `why_still_here` is the transmission_status of the newest snapshot that shows it.
+    `why_still_here` is the transmission_status of the newest snapshot that shows it. `destination_of` names
+    the databases that could be the destination, where several could.
     """
 
     instance: str
@@ -108,6 +110,7 @@ class TransmissionPosition:
     block: int | None
     sendable_at: datetime
     ahead: tuple[AheadCount, ...]
+    destination_of: str | None = None
 
 
 def explain_groups(groups: DataFrame, receives: DataFrame, group_id: str) -> list[Group]:
@@ -202,10 +205,15 @@ def _find_in_queue(
     return ReceivePosition(**{name: row[name] for name in columns}, ahead=ahead), found[0] if found else None
 
 
+ADDED = ("ahead", "reason", "destination_of")
+"""What `TransmissionPosition` has beyond the table's columns."""
+
+
 def explain_transmission(
     transmissions: DataFrame,
     message_id: str,
     honors: Mapping[tuple[str, str], bool | None],
+    services: ServiceDatabases,
 ) -> list[TransmissionPosition]:
     """Find a message in the transmission schedule, where it waits and where it is being forwarded.
 
@@ -213,6 +221,7 @@ def explain_transmission(
         transmissions: `transmission_schedule` rows of one as_of.
         message_id: the message.
         honors: honor_broker_priority by (instance, database); what is not there is not known.
+        services: which databases have a service.
 
     Returns:
         One item per instance, ordered by it; none if it is not in the schedule.
@@ -221,7 +230,7 @@ def explain_transmission(
         "position", F.when(F.col("waits_for").isNull(), F.col("position"))
     )
     found = collect_rows(transmissions.where(F.col("message_id") == message_id))
-    columns = [name for name in TransmissionPosition.__dataclass_fields__ if name not in ("ahead", "reason")]
+    columns = [name for name in TransmissionPosition.__dataclass_fields__ if name not in ADDED]
     return [
         TransmissionPosition(
             **{name: row[name] for name in columns},
@@ -231,6 +240,9 @@ def explain_transmission(
                 row["position"],
                 "transmit_priority",
             ),
+            destination_of=services.describe_open((row["instance"], row["database"]), row["to_service"])
+            if row["destination_database"] is None
+            else None,
         )
         for row in sorted(found, key=itemgetter("instance"))
     ]

@@ -274,7 +274,7 @@ def _print_receive(console: Terminal, place: ReceivePosition) -> None:
 
 
 def _print_transmission(console: Terminal, place: TransmissionPosition) -> None:
-    target = "unknown" if place.destination_instance is None else place.destination_instance
+    target = place.destination_instance or place.destination_of or "unknown"
     shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
     if place.waits_for is not None:
         _print(

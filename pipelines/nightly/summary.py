@@ -27,7 +27,7 @@ from pipelines.nightly.report import EVENT_COUNTS, count_events
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.changes import tell_changes
 from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
-from pipelines.questions.next import select_received, select_transmitted
+from pipelines.questions.next import select_received, select_transmitted, with_open_destinations
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.queue_statuses import describe_statuses
@@ -126,7 +126,11 @@ def print_summary(
     for where, rows in received:
         print_received(console, f"First rows of receive_schedule, {where}", rows)
     for where, rows in sent:
-        print_sent(console, f"First rows of transmission_schedule, {where}", rows)
+        print_sent(
+            console,
+            f"First rows of transmission_schedule, {where}",
+            with_open_destinations(rows, where, catalog),
+        )
     _print_line(console, f"Tables: {warehouse.root}. Next:")
     for name, *options in _questions(waits, received, sent):
         _print_line(console, f"  {command(name, *options)}")

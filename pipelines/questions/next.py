@@ -1,5 +1,6 @@
 """Report the next messages of one queue, or of one sending instance."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -11,6 +12,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count, format_list
 from pipelines.questions.open_messages import RECEIVE, SCHEDULES, TRANSMISSION, read_open
@@ -103,7 +105,7 @@ def _report_transmission(
     return {
         "as_of": as_of,
         "instance": queue_filter.instance,
-        "next": coming,
+        "next": with_open_destinations(coming, queue_filter.instance or "", catalog),
         "held_back": {"queue_off": held_back} if off else {},
         "queues_off": off,
     }
@@ -122,6 +124,22 @@ def _only_instance(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> s
         named = f"one of {format_list(sorted(known))}" if known else "none is known"
         raise ConfigError(f"command line: --transmission needs --instance: {named}")
     return known.pop()
+
+
+def with_open_destinations(
+    rows: Iterable[dict[str, Any]], instance: str, catalog: Catalog
+) -> list[dict[str, Any]]:
+    """Rows of an instance, with `destination_of` where several databases could be the destination."""
+    services = ServiceDatabases(catalog)
+    return [
+        {
+            **row,
+            "destination_of": services.describe_open((instance, row["database"]), row["to_service"])
+            if row["destination_database"] is None
+            else None,
+        }
+        for row in rows
+    ]
 
 
 def _distinct_rows(schedule: DataFrame, names: list[str]) -> list[Any]:

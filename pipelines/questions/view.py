@@ -131,10 +131,11 @@ def _sent_row(row: Row) -> Row:
     forwarded = ", forwarded" if row["forwarded"] else ""
     block = "" if row["block"] is None else f", block {row['block']}"
     to = [row["destination_instance"], row["destination_database"], row["to_service"]]
+    of_several = f" in {row['destination_of']}" if row.get("destination_of") else ""
     return {
         **row,
         "what": f"{_describe_message(row)}{raised}{forwarded}{block}",
-        "to": ".".join(name for name in to if name is not None),
+        "to": ".".join(name for name in to if name is not None) + of_several,
     }
 
 

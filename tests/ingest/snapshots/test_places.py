@@ -95,3 +95,27 @@ def test_one_moment_of_two_databases_is_refused(tmp_path: Path) -> None:
         "error: snapshots: captures/1.jsonl and captures/2.jsonl show PRESSAG.PressDB at "
         "2026-11-20T12:00:00Z, and not which of the two databases is writable; leave one of the two there"
     ]
+
+
+def test_a_destination_that_several_databases_could_be(tmp_path: Path) -> None:
+    """The dialog is not bound yet, and three databases have the service; the queue of one is off."""
+    project = CaptureProject(tmp_path)
+    sent = {"enqueue_time": at(-5), "conversation_handle": shown(1, True)["conversation_handle"]}
+    sent |= {"message_sequence_number": 0, "message_type_name": "Order"}
+    desk = views(conversation_endpoints=[shown(1, True)], transmission_queue=[sent])
+    desk["services"] = [row for row in desk["services"] if row["name"] == "InitiatorService"]
+    jobs = {f"JobDB{number}": views() for number in (1, 2, 3)}
+    off = [{**row, "is_receive_enabled": False} for row in jobs["JobDB1"]["service_queues"]]
+    jobs["JobDB1"]["service_queues"] = off
+    project.add(capture_lines({"DeskDB": desk, **jobs}))
+    project.run()
+    [line] = project.ask("next", "--transmission", "--instance", "SQL1")["next"]
+    assert line["destination_of"] == "one of JobDB1, JobDB2, JobDB3"
+    told = project.job("next", "--transmission", "--instance", "SQL1", "--wide")
+    assert "TargetService in one of JobDB1, JobDB2, JobDB3" in told.out
+    [row] = project.table("transmission_schedule")
+    assert (row["destination_instance"], row["destination_database"], row["waits_for"]) == (None,) * 3
+    assert (row["database"], row["position"]) == ("DeskDB", 1)
+    told = project.job("explain", "--message", row["message_id"])
+    assert "held by DeskDB, to one of JobDB1, JobDB2, JobDB3" in told.out
+    assert "queue_off" not in {each["code"] for each in project.ask("why", "--transmission")["causes"]}
