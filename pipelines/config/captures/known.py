@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
-from pipelines.config.snapshots.views import columns_in_files
+from pipelines.config.snapshots.views import CATALOG_VIEWS, columns_in_files
 from schemas.outputs import BATCHES, CAPTURES
 
 
@@ -23,7 +23,7 @@ class KnownDatabase:
         name: its name.
         catalog: the hash of its catalog.
         rule_lines: the lines of its rules.
-        complete: the views of the catalog that show all rows; none where an older version took the capture.
+        complete: the views of the catalog that show all rows; an older version took all for such.
     """
 
     name: str
@@ -83,7 +83,10 @@ class KnownCapture:
         """The capture of a row of the table."""
         databases = [
             KnownDatabase(
-                each["name"], each["catalog"], tuple(each["rule_lines"]), tuple(each.get("complete", ()))
+                each["name"],
+                each["catalog"],
+                tuple(each["rule_lines"]),
+                tuple(each.get("complete", CATALOG_VIEWS)),
             )
             for each in json.loads(row["databases"])
         ]

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Sequence
 from pipelines.config.rules.history import RuleVersion, apply_statements, rule_history
 from pipelines.config.rules.statements import ANY, RuleStatement, SourceLocation, StatementType
 from pipelines.config.snapshots.logged_rules import without_refused
-from pipelines.config.snapshots.server import ServerSnapshot
-from pipelines.config.snapshots.views import (
-    PRIORITIES,
-)
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.config.snapshots.views import PRIORITIES
 
 
 def make_statements(
@@ -19,7 +17,7 @@ def make_statements(
     """The rules that snapshots show, as statements, of databases that have none of their own.
 
     A snapshot's rules are in force from its taken_at on: what an earlier one showed otherwise, or a DDL log
-    left, is dropped and created again then.
+    left, is dropped and created again then. What a capture does not show stands on if its view may lack rows.
 
     Args:
         statements: of rule files.
@@ -44,6 +42,9 @@ def make_statements(
             before = _left_by(made, of_log, snapshot)
         creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown)]
         after = {version.name: version for version in rule_history(creates)}
+        if _may_lack_rules(snapshot):
+            triples = {version.triple for version in after.values()}
+            after = {name: old for name, old in before.items() if old.triple not in triples} | after
         changed = [name for name, version in before.items() if not _same(version, after.get(name))]
         made += [_drop(snapshot, name) for name in changed]
         made += [create for create in creates if create.name not in before or create.name in changed]
@@ -59,6 +60,11 @@ def _left_by(
     kept, _ = without_refused(shown, logged)
     versions = apply_statements([*shown, *kept]).versions
     return {each.name: each for each in versions if each.valid_to is None}
+
+
+def _may_lack_rules(snapshot: ServerSnapshot) -> bool:
+    """Whether rules may be missing: a capture says so, and views by hand have all."""
+    return isinstance(snapshot.declared, CapturedSnapshot) and PRIORITIES not in snapshot.complete
 
 
 def _same(one: RuleVersion, other: RuleVersion | None) -> bool:

@@ -284,8 +284,8 @@ def test_an_endpoint_is_not_older_than_a_complete_view_without_it(
     )
     captures = [(before, NOON), (later, NOON + timedelta(hours=1))]
     for number in order:
-        found, moment = captures[number]
-        write_captures(project.captures, {("SQL1", "B"): found}, moment)
+        shows, moment = captures[number]
+        write_captures(project.captures, {("SQL1", "B"): shows}, moment)
         project.run(NOON + timedelta(hours=1))
     found = project.table("endpoints", ["conversation_id", "created_at", "created_by"])
     assert sorted((row["created_at"], row["created_by"]) for row in found) == [
