@@ -13,7 +13,7 @@ from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.history import over_database
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
-from pipelines.ladder.ladder import STANDING, with_priority
+from pipelines.ladder.ladder import with_priority
 from pipelines.questions.changes import find_changes
 from pipelines.rules.ladder import stands_at
 from pipelines.storage.collect import collect_rows
@@ -60,7 +60,11 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     warn_of_pruned(warehouse.first_day, "the counts of levels")
     rows = collect_rows(
-        count_level_differences(warehouse.read(ENDPOINTS), warehouse.read(PRIORITY_RULES))
+        count_level_differences(
+            warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of)),
+            warehouse.read(PRIORITY_RULES),
+            as_of=as_of,
+        )
         .orderBy(F.desc("endpoints"), *LEVEL_COLUMNS[:-1])
         .limit(limit)
     )
@@ -75,12 +79,13 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     }
 
 
-def count_level_differences(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
+def count_level_differences(endpoints: DataFrame, rules: DataFrame, *, as_of: datetime) -> DataFrame:
     """Count the endpoints whose level on the server differs from the level by the rules.
 
     Args:
         endpoints: `endpoints` rows.
         rules: the rule history.
+        as_of: the moment of today's rules.
 
     Returns:
         One row per names, level_source and pair of levels: `server`, `here` and `endpoints`. If the
@@ -88,7 +93,7 @@ def count_level_differences(endpoints: DataFrame, rules: DataFrame) -> DataFrame
     """
     by_server = F.col("level_source") == "server"
     reported = endpoints.where("logged_priority is not null").withColumnRenamed("priority", "given")
-    today = with_priority(reported.withColumn("created_at", F.lit(STANDING).cast("timestamp")), rules)
+    today = with_priority(reported.withColumn("created_at", F.lit(as_of)), rules)
     here = F.when(by_server, F.col("priority")).otherwise(F.col("given"))
     return (
         today.withColumns({"here": here, "server": F.col("logged_priority")})
