@@ -23,6 +23,13 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         for statement in file.statements
     }
     honors = {(instance, database): on for instance, database, on in settings.catalog.database_rows()}
+    procedures = {
+        (instance.name, database.name, queue.name): queue.activation.procedure
+        for instance in settings.catalog.instances
+        for database in instance.databases
+        for queue in database.queues
+        if queue.activation is not None
+    }
     schemas = queue_schemas(settings.snapshots)
 
     def command(name: str, *options: str) -> str:
@@ -34,5 +41,6 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         frozenset(shown),
         lambda instance, database, rule: places.get((instance, database, rule)),
         lambda instance, database: honors.get((instance, database)),
+        lambda instance, database, queue: procedures.get((instance, database, queue)),
         lambda instance, database, queue: schemas.get((instance, database, queue)),
     )

@@ -80,4 +80,6 @@ def test_an_application_that_was_notified_and_does_not_receive_comes_first(
     night = case.published("latest").out.splitlines()
     first = night[night.index("Look at first") + 1]
     assert "the application was notified and did not RECEIVE" in first
-    assert case.ask("why")["causes"][0]["code"] == "not_received"
+    cause = case.ask("why")["causes"][0]
+    assert cause["code"] == "not_received"
+    assert cause["action"].startswith("look at the external application that was notified")

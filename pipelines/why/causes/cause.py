@@ -65,6 +65,7 @@ class Teller:
         place_of_rule: where a rule is written: file and line, from instance, database and name; None if not
             known.
         honors: whether a database honors priorities, from instance and name; None if not known.
+        procedure_of: the activation procedure of a queue, from instance, database and name; None without one.
         schema_of_queue: the schema of a queue, from instance, database and name; None if not known.
     """
 
@@ -73,6 +74,7 @@ class Teller:
     seen_in_snapshots: Collection[tuple[str, str]] = ()
     place_of_rule: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
     honors: Callable[[str, str], bool | None] = field(default=lambda *_: None)
+    procedure_of: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
     schema_of_queue: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
 
 
@@ -108,8 +110,13 @@ class Occurrence:
 
     @property
     def more(self) -> str:
-        """What tells that the first row of details is not the only one."""
-        return " (and more kinds)" if len(self.details) > 1 else ""
+        """What tells of how many messages the first row of details is not."""
+        if len(self.details) < 2:
+            return ""
+        others = self.messages - self.first["messages"]
+        return (
+            f" (and {format_count(others, 'message')} of other kinds)" if others > 0 else " (and more kinds)"
+        )
 
     def count(self, verb: str = "") -> str:
         """How many messages there are, with a verb that is given for several."""

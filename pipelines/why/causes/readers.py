@@ -199,7 +199,17 @@ class NotReceived(OfReaders):
         )
 
     def action(self, at: Occurrence) -> str:
-        return "see why no reader runs: activation of the queue, its procedure, the application's log"
+        queue = at.first
+        procedure = at.teller.procedure_of(*[queue[name] for name in QUEUE])
+        if queue["reason"] == "activation_off":
+            return f"turn its activation on: {_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+        if procedure is not None:
+            return (
+                f"read the error log of the server, and run the procedure {procedure} by hand to see it fail"
+            )
+        if queue["reason"] == "notified":
+            return "look at the external application that was notified, and at the error log of the server"
+        return "see why no reader runs: activation of the queue, the application's log"
 
 
 class RolledBack(Cause):
