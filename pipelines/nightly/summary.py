@@ -19,7 +19,7 @@ from pipelines.config.queue_filter import QueueFilter, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_rows
 from pipelines.console.terminal import Terminal, escape_line, open_console
-from pipelines.console.wording import format_queue
+from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
@@ -35,6 +35,7 @@ from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.published import read_published_runs
 from pipelines.storage.queue_statuses import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
@@ -78,6 +79,7 @@ def print_summary(
             find_caveats,
             partial(_activation_findings, off),
             partial(_monitor_findings, catalog),
+            _single_groups,
             _overtaken_findings,
             _rejected_findings,
             _status_findings,
@@ -286,6 +288,27 @@ def _monitor_findings(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -
     for row in unconfigured_monitors(warehouse, catalog, as_of):
         if row["advice"] == "not_received":
             yield f"{format_queue(row)}: {row['sentence']}"
+
+
+def _single_groups(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """Queues whose messages are all of one group, while an activated task runs."""
+    tasks = {
+        tuple(row[name] for name in QUEUE): row["tasks_running"]
+        for row in read_latest_monitors(warehouse, as_of)
+        if row["tasks_running"]
+    }
+    if not tasks:
+        return
+    groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).groupBy(*QUEUE)
+    counted = groups.agg(F.count(F.lit(1)).alias("groups"), F.sum("messages").alias("messages"))
+    for row in collect_rows(counted.where("groups = 1 and messages > 1").orderBy(*QUEUE)):
+        running = tasks.get(tuple(row[name] for name in QUEUE))
+        if running:
+            yield (
+                f"{format_queue(row)}: all {row['messages']:,} messages are of one conversation group, which "
+                f"one reader at a time serves, and {format_count(running, 'activated task')} "
+                f"{'runs' if running == 1 else 'run'}: more readers do not help"
+            )
 
 
 def _overtaken_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:

@@ -55,6 +55,7 @@ def test_what_a_single_capture_does_not_tell_is_no_leak(session: SparkSession, t
 def test_one_group_that_a_task_reads_needs_no_further_reader(session: SparkSession, tmp_path: Path) -> None:
     case = Case.copied("field-43-one-conversation", tmp_path / "case")
     night = case.published("latest").out
+    assert "MILL1.PressDB.JobQueue: all 400 messages are of one conversation group" in night
     said = case.job("why", "--queue", "JobQueue").out
     assert "1 activated task runs, and all messages are of one group" in said
     assert "more readers do not help" in said
