@@ -177,16 +177,27 @@ class OpenWarehouse:
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
         settings, moment = self._asked(as_of)
-        found = explain_conversation(self._warehouse, conversation, as_of=moment, catalog=settings.catalog)
+        found = explain_conversation(
+            self._warehouse,
+            conversation,
+            as_of=moment,
+            catalog=settings.catalog,
+            known_rules=settings.known_rules(),
+        )
         findings = conversation_findings(self._warehouse, settings, found.conversation_id, moment)
         return asdict(replace(found, findings=findings))
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
         settings, moment = self._asked(as_of)
-        catalog = settings.catalog
-        honors = honor_settings(catalog)
-        found = explain_message(self._warehouse, message_id, as_of=moment, honors=honors, catalog=catalog)
+        found = explain_message(
+            self._warehouse,
+            message_id,
+            as_of=moment,
+            honors=honor_settings(settings.catalog),
+            catalog=settings.catalog,
+            known_rules=settings.known_rules(),
+        )
         return asdict(found)
 
     def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:

@@ -9,6 +9,12 @@ ENDPOINTS = Table(
     columns=(
         required("conversation_id", "string", "conversation"),
         required("is_initiator", "boolean", "true: initiator, false: target"),
+        optional(
+            "side_known",
+            "boolean",
+            "false: is_initiator is a guess, as only messages show the endpoint; null in rows of an older "
+            "version",
+        ),
         required("instance", "string", "endpoint's instance"),
         required("database", "string", "endpoint's database"),
         optional("queue", "string", "local service's queue; null if not in the catalog"),

@@ -90,7 +90,7 @@ def main(argv: Sequence[str]) -> int:
             named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}
             write_answers(answers, CONFORMANCE_TABLES, named)
         levels, receives, _, deviations, links = frames
-        of_server = count_levels_of_server(warehouse, as_of=as_of, window=window)
+        of_server = count_levels_of_server(warehouse, settings, as_of=as_of, window=window)
         report = {
             "as_of": as_of,
             **report_levels(levels, of_server, limit=options.limit, shown=read_rule_snapshots(warehouse)),

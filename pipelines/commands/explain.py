@@ -29,13 +29,22 @@ def _options(parser: Parser) -> None:
 
 def _answer(asked: Asked) -> Explanation:
     options, catalog, as_of = asked.options, asked.settings.catalog, asked.as_of
+    known = asked.settings.known_rules()
     if options.conversation is not None:
-        found = explain_conversation(asked.warehouse, options.conversation, as_of=as_of, catalog=catalog)
+        found = explain_conversation(
+            asked.warehouse, options.conversation, as_of=as_of, catalog=catalog, known_rules=known
+        )
         findings = conversation_findings(asked.warehouse, asked.settings, found.conversation_id, as_of)
         return replace(found, findings=findings)
     if options.message is not None:
-        honors = honor_settings(catalog)
-        return explain_message(asked.warehouse, options.message, as_of=as_of, honors=honors, catalog=catalog)
+        return explain_message(
+            asked.warehouse,
+            options.message,
+            as_of=as_of,
+            honors=honor_settings(catalog),
+            catalog=catalog,
+            known_rules=known,
+        )
     return explain_group(asked.warehouse, options.group, as_of=as_of)
 
 

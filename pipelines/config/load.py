@@ -18,6 +18,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.mapped_sources import require_mappings, source_places
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
+from pipelines.config.rules.known import KnownRules, known_rules
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
 from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
@@ -83,6 +84,11 @@ class Settings:
     def rule_notes(self) -> tuple[Note, ...]:
         """What of the rule sources does not count, and where."""
         return (*self.unread_files, *(note for file in self.rule_files for note in file.notes))
+
+    def known_rules(self, as_of: datetime | None = None) -> KnownRules:
+        """Whose rules are known, by what snapshots show up to as_of; None is all that they show."""
+        sources = [source.instance for source in self.rules]
+        return known_rules(sources, self.rule_files, self.snapshots, as_of)
 
     def require_apart(self, root: str) -> None:
         """Refuse a warehouse whose files would be read as input.

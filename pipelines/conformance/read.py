@@ -65,7 +65,7 @@ def _created(warehouse: Warehouse, as_of: datetime, window: timedelta | None) ->
 
 
 def count_levels_of_server(
-    warehouse: Warehouse, *, as_of: datetime, window: timedelta | None
+    warehouse: Warehouse, settings: Settings, *, as_of: datetime, window: timedelta | None
 ) -> dict[str, int]:
     """Count the endpoints whose level is the server's own, because only a snapshot shows them.
 
@@ -76,7 +76,9 @@ def count_levels_of_server(
     own = _created(warehouse, as_of, window).where("level_source = 'server' and logged_priority is not null")
     counts = {"of_server": own.count(), "differing_today": 0}
     if counts["of_server"]:
-        differing = count_level_differences(own, warehouse.read(PRIORITY_RULES), as_of=as_of)
+        differing = count_level_differences(
+            own, warehouse.read(PRIORITY_RULES), settings.known_rules(as_of), as_of=as_of
+        )
         [sums] = collect_rows(differing.agg(F.sum("endpoints").alias("endpoints")))
         counts["differing_today"] = sums["endpoints"] or 0
     return counts

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import STEPS
+from pipelines.config.rules.limits import CRITERIA, STEPS
 from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,
@@ -24,6 +24,8 @@ from pipelines.rules.near_rules import NearRule, NearRules
 from pipelines.rules.server_levels import decisions
 
 NEAR_MISSES_SHOWN = 3
+LISTED_STEPS = 2
+"""The steps whose rules name contract and local service: `ServerSnapshot.leaves_out_any` has all of these."""
 GIVEN = ("priority", "rule_name", "ladder_step")
 DERIVED = ("ended_by", "state", "state_seen_at")
 """Fields of `Endpoint` that `explain_endpoint` leaves to its caller."""
@@ -55,6 +57,18 @@ class NearMiss:
 
 
 @dataclass(frozen=True)
+class StepCandidate:
+    """A rule in force at the moment that fits if a name that is not known is the one that it asks for.
+
+    `asks_for` has the names that are not known, by criterion.
+    """
+
+    rule_name: str
+    level: int
+    asks_for: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class RulePeriod:
     """A period in which a rule matches a step, before or after the moment.
 
@@ -75,7 +89,8 @@ class Step:
     `contract`, `local_service` and `remote_service` are what a rule has to say, None for ANY. `rule` is the
     version in force then that says so, None for a miss; `decides` is true for the first hit, which does not
     decide a level of the server's.
-    `near_misses` are the nearest, and `more_near_misses` counts the rest.
+    `near_misses` are the nearest, and `more_near_misses` counts the rest. `candidates` are those of
+    `Ladder.find_candidates`: if any step has one, none decides.
     """
 
     step: int
@@ -87,6 +102,7 @@ class Step:
     near_misses: tuple[NearMiss, ...]
     more_near_misses: int
     at_other_times: tuple[RulePeriod, ...]
+    candidates: tuple[StepCandidate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,11 +131,14 @@ class Endpoint:
 
     `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; where
     the level is the server's (`level_source`), both are that level. The two differ where rules were edited
-    since (`priorities reassign`). `later` is empty for the server's levels; `candidates` are the rules that
-    may have given such a level, where the snapshots around the creation do not agree on one and
-    `is_given_known` is false.
+    since (`priorities reassign`). `by_present_rules` is None where the rule that decides is not known: the
+    rules of the database are not all known (`rules_known`; if none is, there are no steps), or a name is not
+    known that a rule asks for. `later` is empty for the server's levels; `candidates` are the rules that may
+    have given such a level, where the snapshots around the creation do not agree on one and `is_given_known`
+    is false.
     `ended_by` says whether the log or only a snapshot knows of the end. `state` is what the newest snapshot
     shows (CD, DI, DO or ER; null for others, and without one), `state_seen_at` when that was taken.
+    `side_known` is false where no input says whether the endpoint is the initiator's.
     """
 
     conversation_id: str
@@ -138,7 +157,7 @@ class Endpoint:
     created_by: str | None
     level_source: str | None
     given: Outcome
-    by_present_rules: Outcome
+    by_present_rules: Outcome | None
     steps: tuple[Step, ...]
     later: tuple[LaterOutcome, ...]
     ended_by: str | None = None
@@ -146,6 +165,13 @@ class Endpoint:
     state_seen_at: datetime | None = None
     candidates: tuple[Candidate, ...] = ()
     is_given_known: bool = True
+    rules_known: bool = True
+    side_known: bool | None = None
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a name that is not known decides which rule fits."""
+        return any(step.candidates for step in self.steps)
 
 
 def find_near_rules(
@@ -174,6 +200,7 @@ def explain_endpoint(
     *,
     first_seen: Collection[datetime] = (),
     as_of: datetime | None = None,
+    rules_known: bool = True,
 ) -> Endpoint:
     """Explain the priority of one endpoint.
 
@@ -183,6 +210,7 @@ def explain_endpoint(
         near: `find_near_rules` of the endpoint, without those whose name is in use.
         first_seen: moments of snapshots with rules of its database: one that begins then is first seen.
         as_of: the moment of today's rules; None is after the last statement.
+        rules_known: whether the rules of its database are known.
 
     Returns:
         What each step of the ladder looked for and found at the endpoint's creation, and what later
@@ -195,21 +223,30 @@ def explain_endpoint(
     ladder = own.get((endpoint["instance"], endpoint["database"]), NO_RULES)
     names, moment = names_of(endpoint), _moment_of(endpoint, as_of)
     decided = _outcome_of(ladder.decide_at(names, moment))
-    given, by_present_rules = Outcome(*[endpoint[name] for name in GIVEN]), decided
+    given: Outcome = Outcome(*[endpoint[name] for name in GIVEN])
+    by_present_rules: Outcome | None = decided
     later, candidates = list(_find_later(ladder, names, moment, decided)), list[Candidate]()
-    is_known = True
+    unsettled = Ladder(rule for rule in ladder.rules if stands_at(rule, moment)).find_candidates(names)
+    # A listing that leaves out rules with ANY has all rules of the first steps.
+    is_certain = not unsettled and (rules_known or (decided.ladder_step or len(STEPS)) <= LISTED_STEPS)
+    winner, is_known = decided if is_certain else None, True
     if endpoint["level_source"] == SERVER:
-        known = _known_outcome(ladder, names, endpoint, first_seen)
+        known = _known_outcome(ladder, names, endpoint, first_seen) if is_certain else None
         given = by_present_rules = known or Outcome(endpoint["logged_priority"], None, None)
         is_known = known is not None
         later, candidates = [], [] if known else _find_candidates(ladder, names, given.level)
     derived = {*DERIVED, "given", "by_present_rules", "steps", "later", "candidates", "is_given_known"}
-    columns = [name for name in Endpoint.__dataclass_fields__ if name not in derived]
+    columns = [name for name in Endpoint.__dataclass_fields__ if name not in (*derived, "rules_known")]
     return Endpoint(
         **{name: endpoint[name] for name in columns},
         given=given,
-        by_present_rules=by_present_rules,
-        steps=tuple(_explain_steps(ladder, names, moment, near, decided, first_seen)),
+        by_present_rules=by_present_rules if is_certain else None,
+        rules_known=rules_known,
+        steps=tuple(
+            _explain_steps(ladder, names, moment, near, winner, unsettled, first_seen)
+            if rules_known or ladder.rules
+            else ()
+        ),
         later=tuple(LaterOutcome(since, outcome, since in first_seen) for since, outcome in later),
         candidates=tuple(candidates),
         is_given_known=is_known,
@@ -266,7 +303,8 @@ def _explain_steps(
     names: tuple[str, str, str],
     moment: datetime | None,
     near: Sequence[NearRule],
-    decided: Outcome,
+    decided: Outcome | None,
+    candidates: Sequence[RuleVersion],
     first_seen: Collection[datetime],
 ) -> Iterator[Step]:
     fitting = list(ladder.find_fitting(names))
@@ -287,8 +325,16 @@ def _explain_steps(
             number,
             *masked(names, mask),
             rule=in_force[0] if in_force else None,
-            decides=decided.ladder_step == number,
+            decides=decided is not None and decided.ladder_step == number,
             near_misses=tuple(misses[:NEAR_MISSES_SHOWN]),
             more_near_misses=max(0, len(misses) - NEAR_MISSES_SHOWN),
             at_other_times=tuple(others),
+            candidates=tuple(_candidate(each, names) for each in candidates if step_of(each) == number),
         )
+
+
+def _candidate(rule: RuleVersion, names: tuple[str, str, str]) -> StepCandidate:
+    asked = zip(CRITERIA, rule.triple, names, strict=True)
+    return StepCandidate(
+        rule.name, rule.level, {criterion: wanted for criterion, wanted, name in asked if wanted and not name}
+    )

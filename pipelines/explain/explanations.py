@@ -11,6 +11,7 @@ from pipelines.activation.read import rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
+from pipelines.config.rules.known import KnownRules
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
@@ -110,7 +111,12 @@ def honor_settings(catalog: Catalog) -> dict[tuple[str, str], bool | None]:
 
 
 def explain_conversation(
-    warehouse: Warehouse, name: str, *, as_of: datetime, catalog: Catalog | None = None
+    warehouse: Warehouse,
+    name: str,
+    *,
+    as_of: datetime,
+    catalog: Catalog | None = None,
+    known_rules: KnownRules | None = None,
 ) -> Conversation:
     """Explain the priorities of a conversation's endpoints and of their groups.
 
@@ -119,6 +125,7 @@ def explain_conversation(
         name: its conversation_id, or the conversation_handle of one of its endpoints; GUIDs in any spelling.
         as_of: an as_of that was published.
         catalog: its services are names in use.
+        known_rules: whose rules are known; None is of all databases.
 
     Raises:
         PipelineError: no endpoint of the conversation is known, or the handle is of several conversations.
@@ -128,7 +135,7 @@ def explain_conversation(
     if not found and (of_handle := conversation_of_handle(warehouse, conversation_id)):
         conversation_id = of_handle
         found = read_endpoints(warehouse, conversation_id)
-    endpoints = _explain_endpoints(warehouse, catalog, found, as_of)
+    endpoints = _explain_endpoints(warehouse, catalog, known_rules, found, as_of)
     if not endpoints:
         raise unknown_conversation(warehouse, name)
     scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
@@ -147,6 +154,7 @@ def explain_message(
     as_of: datetime,
     honors: Mapping[tuple[str, str], bool | None],
     catalog: Catalog | None = None,
+    known_rules: KnownRules | None = None,
 ) -> Message:
     """Explain the position of a message at as_of and count the messages before it.
 
@@ -156,6 +164,7 @@ def explain_message(
         as_of: an as_of that was published.
         honors: honor_broker_priority by (instance, database); what is not there is not known.
         catalog: its services are names in use.
+        known_rules: whose rules are known; None is of all databases.
 
     Raises:
         PipelineError: no such message is known.
@@ -181,7 +190,7 @@ def explain_message(
         found = read_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = run_concurrently(
         warehouse.spark,
-        lambda: _explain_endpoints(warehouse, catalog, found, as_of),
+        lambda: _explain_endpoints(warehouse, catalog, known_rules, found, as_of),
         lambda: _explain_receive(warehouse, message_id, known, found, as_of),
     )
     transmissions: list[TransmissionPosition] = []
@@ -280,6 +289,7 @@ def _explain_groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> lis
 def _explain_endpoints(
     warehouse: Warehouse,
     catalog: Catalog | None,
+    known_rules: KnownRules | None,
     endpoints: Sequence[Mapping[str, Any]],
     as_of: datetime,
 ) -> tuple[Endpoint, ...]:
@@ -308,6 +318,7 @@ def _explain_endpoints(
                 near[row["is_initiator"]],
                 first_seen=shown.get((row["instance"], row["database"]), ()),
                 as_of=as_of,
+                rules_known=known_rules is None or known_rules.has(row["instance"], row["database"]),
             ),
             ended_by=_end_source(row, events),
             state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,

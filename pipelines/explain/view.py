@@ -6,13 +6,14 @@ from typing import TypeAlias
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.invocation import command_line
 from pipelines.console.short_ids import id_of
 from pipelines.console.tables import Sheet, print_table
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database, format_list
-from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
+from pipelines.explain.endpoint import LISTED_STEPS, SERVER, Endpoint, Outcome, Step
 from pipelines.explain.explanations import Conversation, Message
 from pipelines.explain.positions import AheadCount, Group, ReceivePosition, TransmissionPosition
 
@@ -25,6 +26,7 @@ STATES = {
     "ER": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages",
 }
 NOT_KNOWN = "not known"
+UNKNOWN_SIDE = "a side that is not known"
 STEP_COLUMNS = ("step", "contract", "local service", "remote service", "found", "near misses and other times")
 CONVERSATION_COLUMNS = ("conversation", "endpoint", "level", "ready messages", "oldest arrival", "decides")
 Explanation: TypeAlias = Conversation | Message | tuple[Group, ...]
@@ -51,9 +53,13 @@ def print_conversation(console: Terminal, found: Conversation) -> None:
         _print_endpoint(console, endpoint)
     if len(found.endpoints) == 1:
         other = "target" if found.endpoints[0].is_initiator else "initiator"
+        if found.endpoints[0].side_known is False:
+            other = "other"
         _print(console, f"\nThe {other} endpoint is not known: no event created it, and none lets infer it.")
     for group in found.groups:
-        _print_group(console, group)
+        _print_group(
+            console, group, sides_known=all(each.side_known is not False for each in found.endpoints)
+        )
     if not found.groups:
         _print(console, "\nNeither endpoint has ready messages in a queue at as_of.")
 
@@ -64,6 +70,8 @@ def print_message(console: Terminal, found: Message) -> None:
         "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
     )
     direction = "the initiator to the target" if found.sent_by_initiator else "the target to the initiator"
+    if any(endpoint.side_known is False for endpoint in found.endpoints):
+        direction = UNKNOWN_SIDE
     _print(console, f"Message {found.message_id} at {format_instant(found.as_of)}")
     _print(
         console,
@@ -85,7 +93,7 @@ def print_message(console: Terminal, found: Message) -> None:
     for kind, reason in found.missing.items():
         _print(console, f"\nThe {kind} schedule can't place it: {reason}.")
     if found.group is not None:
-        _print_group(console, found.group)
+        _print_group(console, found.group, sides_known=direction != UNKNOWN_SIDE)
     for endpoint in found.endpoints:
         _print_endpoint(console, endpoint)
 
@@ -104,15 +112,16 @@ def _print(console: Terminal, text: str) -> None:
 
 
 def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
-    side = "Initiator" if endpoint.is_initiator else "Target"
+    side = "Initiator endpoint" if endpoint.is_initiator else "Target endpoint"
+    if endpoint.side_known is False:
+        side = "Endpoint, of which it is not known whether it is the initiator's or the target's,"
     created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
     by_server = endpoint.level_source == SERVER
-    outcome = _format_server_outcome(endpoint) if by_server else _format_outcome(endpoint.given)
     _print(
         console,
-        f"\n{side} endpoint in {format_database((endpoint.instance, endpoint.database))}, created "
-        f"{created}{inferred}, {_format_end(endpoint)}: {outcome}",
+        f"\n{side} in {format_database((endpoint.instance, endpoint.database))}, created "
+        f"{created}{inferred}, {_format_end(endpoint)}: {_format_given(endpoint)}",
     )
     if endpoint.state is not None and endpoint.state_seen_at is not None:
         _print(
@@ -124,20 +133,25 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
     _print(console, f"contract {contract}, local service {local}, remote service {remote}")
     if endpoint.logged_priority not in (None, endpoint.given.level):
         _print(console, f"The live engine reported level {endpoint.logged_priority}.")
+    if not endpoint.rules_known:
+        _print(console, _say_unknown_rules(endpoint))
+        if not endpoint.steps:
+            return
     if by_server:
         _print(
             console,
             "Its creation is not logged, a snapshot shows its level. The steps are those of the rules that "
             "stand at as_of.",
         )
-    if endpoint.given != endpoint.by_present_rules:
+    present = endpoint.by_present_rules
+    if present is not None and present != endpoint.given:
         _print(
             console,
-            f"The rules as they are now would give it {_format_outcome(endpoint.by_present_rules)}: they "
+            f"The rules as they are now would give it {_format_outcome(present)}: they "
             "were "
             f"edited for that moment after it was decided; {_restate(endpoint)} restates it.",
         )
-    _print_steps(console, endpoint.steps, by_server)
+    _print_steps(console, endpoint)
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
         _print(
@@ -147,22 +161,58 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
         )
 
 
-def _print_steps(console: Terminal, steps: Iterable[Step], by_server: bool) -> None:
-    """Print the steps of the ladder that have a rule, or nearly, and name the others in one line."""
-    rows, bare = [], []
-    for step in steps:
-        misses = tuple(_format_misses(step))
-        if step.rule is None and not misses:
-            bare.append(str(step.step))
+def _print_steps(console: Terminal, endpoint: Endpoint) -> None:
+    """Print the steps of the ladder that have a rule, or nearly, and name the others in one line each."""
+    rows = []
+    bare: list[str] = []
+    unknown: list[str] = []
+    for step in endpoint.steps:
+        misses, candidates = tuple(_format_misses(step)), tuple(_format_candidates(step))
+        if step.rule is None and not misses and not candidates:
+            is_listed = endpoint.rules_known or step.step <= LISTED_STEPS
+            (bare if is_listed else unknown).append(str(step.step))
             continue
         criteria = (step.contract, step.local_service, step.remote_service)
         wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
-        rows.append([step.step, *wanted, _format_hit(step, by_server), misses])
+        rows.append([step.step, *wanted, (*candidates, *_format_hit(step, endpoint)), misses])
     if rows:
         print_table(console, "", Sheet(STEP_COLUMNS, rows))
-    if bare:
-        where = f"step{'s' if len(bare) > 1 else ''} {', '.join(bare)}" if rows else "any of the eight steps"
-        _print(console, f"No rule at {where}.")
+    for numbers, said in ((bare, "No rule at {}."), (unknown, "Whether there is a rule at {} is not known.")):
+        if numbers:
+            every = len(numbers) == len(endpoint.steps)
+            where = f"step{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+            _print(console, said.format("any of the eight steps" if every else where))
+
+
+def _say_unknown_rules(endpoint: Endpoint) -> str:
+    place = format_database((endpoint.instance, endpoint.database))
+    if endpoint.steps:
+        return (
+            f"Not all rules of {place} are known: the listing that shows them leaves out those with ANY for "
+            "the contract or the local service."
+        )
+    return (
+        f"The rules of {place} are not known: no snapshot has its conversation_priorities, and no rule "
+        f"source is for {endpoint.instance}."
+    )
+
+
+def _format_given(endpoint: Endpoint) -> str:
+    """The level of an endpoint, and what gave it as far as that is known."""
+    by_server = endpoint.level_source == SERVER
+    own = ", the server's own" if by_server else ""
+    level = f"level {endpoint.given.level}{own}"
+    if endpoint.is_undecided:
+        unknown = {name for step in endpoint.steps for each in step.candidates for name in each.asks_for}
+        names = format_list([f"the {_words(name)}" for name in CRITERIA if name in unknown])
+        return f"{level}; which rule fits{' today' if by_server else ''} depends on {names}, not known"
+    if endpoint.by_present_rules is None:
+        return level
+    return _format_server_outcome(endpoint) if by_server else _format_outcome(endpoint.given)
+
+
+def _words(criterion: str) -> str:
+    return criterion.replace("_", " ")
 
 
 def _restate(endpoint: Endpoint) -> str:
@@ -183,18 +233,29 @@ def _format_end(endpoint: Endpoint) -> str:
     return f"ended {format_instant(endpoint.ended_at)}"
 
 
-def _format_hit(step: Step, by_server: bool) -> str:
+def _format_candidates(step: Step) -> Iterable[str]:
+    for each in step.candidates:
+        names = [f"the {_words(criterion)} is {name}" for criterion, name in each.asks_for.items()]
+        yield f"{each.rule_name}, level {each.level}: fits if {format_list(names)}; not known"
+
+
+def _format_hit(step: Step, endpoint: Endpoint) -> Iterable[str]:
     if step.rule is None:
-        return "no rule"
-    decides = "would decide today" if by_server else "decides"
-    used = decides if step.decides else "not looked for any more"
-    return f"{step.rule.rule_name}, level {step.rule.level}: {used}"
+        if not step.candidates:
+            is_listed = endpoint.rules_known or step.step <= LISTED_STEPS
+            yield "no rule" if is_listed else NOT_KNOWN
+        return
+    used = "not looked for any more"
+    if endpoint.is_undecided:
+        used = "fits, if none above does"
+    elif step.decides:
+        used = "would decide today" if endpoint.level_source == SERVER else "decides"
+    yield f"{step.rule.rule_name}, level {step.rule.level}: {used}"
 
 
 def _format_misses(step: Step) -> Iterable[str]:
     for miss in step.near_misses:
-        what = miss.criterion.replace("_", " ")
-        yield f"{miss.rule_name} (level {miss.level}) asks for the {what} {miss.asks_for}"
+        yield f"{miss.rule_name} (level {miss.level}) asks for the {_words(miss.criterion)} {miss.asks_for}"
     if step.more_near_misses:
         yield f"... and {step.more_near_misses} more with a near name"
     for time in step.at_other_times:
@@ -228,7 +289,7 @@ def _format_server_outcome(endpoint: Endpoint) -> str:
     return f"{level}; no rule gives the endpoint this level today"
 
 
-def _print_group(console: Terminal, group: Group) -> None:
+def _print_group(console: Terminal, group: Group, *, sides_known: bool = True) -> None:
     place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
     _print(
         console,
@@ -241,7 +302,7 @@ def _print_group(console: Terminal, group: Group) -> None:
     rows = [
         (
             id_of("conversation_id", one.conversation_id),
-            "initiator" if one.is_initiator else "target",
+            ("initiator" if one.is_initiator else "target") if sides_known else NOT_KNOWN,
             one.priority,
             one.messages,
             one.oldest_arrival,

@@ -5,6 +5,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.ingest.sides import arrivals
+from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.ladder.ladder import with_level
 from pipelines.state.endpoints import SIDE, group_after_moves
 from pipelines.state.events_before import moment_and_id, moment_rank_and_id
@@ -73,7 +74,7 @@ def find_created(
 
     Returns:
         One row per endpoint whose creation is known or can be inferred; key (conversation_id,
-        is_initiator): instance, database, names, `first_group_id`, `created_at`, `created_by`,
+        is_initiator): `side_known`, instance, database, names, `first_group_id`, `created_at`, `created_by`,
         `level_source`, `logged_priority`, the columns of an inferred endpoint, and `ended_at`.
 
     A target endpoint without DIALOG_CREATED is inferred from the first arrival of a message of the
@@ -225,6 +226,7 @@ def _identity() -> list[Column]:
     return [
         F.col("conversation_id"),
         (~is_target).alias("is_initiator"),
+        (~made_of_messages()).alias("side_known"),
         either(F.col("arrival_instance"), "instance", "instance"),
         either(F.col("arrival_database"), "database", "database"),
         F.col("contract"),

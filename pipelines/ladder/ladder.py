@@ -41,6 +41,34 @@ def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
+def undecided(decided: DataFrame, rules: DataFrame) -> DataFrame:
+    """The kinds whose rule depends on a name that no input has, which is empty.
+
+    Args:
+        decided: ENDPOINT_NAMES, created_at and ladder_step, as `with_priority` gives it; any grain.
+        rules: the rule history.
+
+    Returns:
+        ENDPOINT_NAMES and created_at, unique: a rule that asks for the unknown name, and fits all others,
+        stands before the rule that decides whatever the name is.
+    """
+    is_unknown = F.lit(False)
+    for name in CRITERIA:
+        is_unknown |= F.col(name) == ""
+    limit = F.coalesce("ladder_step", F.lit(len(STEPS) + 1)).alias("limit")
+    kinds = decided.where(is_unknown).select(*ENDPOINT_NAMES, "created_at", limit).distinct()
+    asked = rules.select(*[F.col(name).alias(f"r_{name}") for name in rules.columns])
+    fits = (F.col("r_instance") == F.col("instance")) & (F.col("r_database") == F.col("database"))
+    fits &= is_in_period(F.col("created_at"), F.col("r_valid_from"), F.col("r_valid_to"))
+    step = F.lit(len(STEPS))
+    for place, name in enumerate(reversed(CRITERIA)):
+        wanted = F.col(f"r_{name}")
+        fits &= wanted.isNull() | (F.col(name) == "") | (F.col(name) == wanted)
+        step -= F.when(wanted.isNotNull(), 2**place).otherwise(0)
+    found = F.broadcast(asked).join(kinds, fits & (step < F.col("limit")))
+    return found.select(*ENDPOINT_NAMES, "created_at").distinct()
+
+
 STANDING = "9998-12-31"
 """A moment after all moments of effect: the rules that are in force once all statements have run."""
 
@@ -57,7 +85,7 @@ def levels_of_kinds(kinds: DataFrame, rules: DataFrame) -> DataFrame:
     Returns:
         One row per kind and period between two changes of its database's rules: ENDPOINT_NAMES, `since` and
         `until` (half-open; null is open), and `priority`, `rule_name` and `ladder_step`, as those of
-        `with_priority`.
+        `with_priority`, and `is_undecided`: see `undecided`.
     """
     database = ["instance", "database"]
     always = F.lit(None).cast("timestamp")
@@ -66,7 +94,14 @@ def levels_of_kinds(kinds: DataFrame, rules: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*database).orderBy(F.asc_nulls_first("since"))
     periods = starts.distinct().withColumn("until", F.lead("since").over(in_order))
     at_start = kinds.join(periods, database).withColumn("created_at", F.col("since"))
-    return with_priority(at_start, rules).drop("created_at")
+    levels = with_priority(at_start, rules)
+    key = [*ENDPOINT_NAMES, "created_at"]
+    open_ones = undecided(levels, rules).withColumn("undecided_at", F.col("created_at"))
+    return (
+        levels.join(F.broadcast(open_ones), key, "left")
+        .withColumn("is_undecided", F.col("undecided_at").isNotNull())
+        .drop("created_at", "undecided_at")
+    )
 
 
 def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
@@ -80,7 +115,7 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
     Returns:
         The same rows with `priority`, `rule_name` and `ladder_step`. For the server's level, rule_name and
         ladder_step are those of the current rules if they give the same level, else null: the creation was
-        not logged, so its rules are unknown.
+        not logged, so its rules are unknown. They are null, too, where a name that is not known decides.
     """
     by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
     moment = F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at"))
@@ -91,7 +126,7 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
     # The small side stands on the left, which is held in memory.
     decided = levels.alias("kind").join(rows.alias("endpoint"), condition, "right")
     added = [name for name in levels.columns if name not in (*ENDPOINT_NAMES, "since", "until")]
-    is_same = ~by_server | (F.col("priority") == F.col("logged_priority"))
+    is_same = ~by_server | ((F.col("priority") == F.col("logged_priority")) & ~F.col("is_undecided"))
     return (
         decided.select("endpoint.*", *added)
         .withColumns(
@@ -101,7 +136,7 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
                 "priority": F.when(by_server, F.col("logged_priority")).otherwise(F.col("priority")),
             }
         )
-        .drop("moment")
+        .drop("moment", "is_undecided")
     )
 
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
+from pipelines.config.rules.known import KnownRules
 from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.console.wording import LIST_LENGTH, format_database, format_endpoint, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
@@ -16,28 +17,33 @@ def lint_log(
     databases: Mapping[DatabaseKey, Ladder],
     log: LogEndpoints,
     locations: Mapping[VersionKey, SourceLocation],
+    known: KnownRules | None = None,
 ) -> Iterator[Finding]:
     """Yield rules that more specific ones always precede, and databases with endpoints at the default.
 
     Every endpoint is matched with the rules in force at the moment, whenever it was created. `lint_names`
-    reports rules without any endpoint.
+    reports rules without any endpoint. Nothing follows from endpoints where a name that is not known decides,
+    nor of databases whose rules are not known; without `known` all are.
     """
     for database_key, kinds in log.by_database.items():
         rules = databases.get(database_key, NO_RULES)
         deciding: dict[VersionKey, dict[VersionKey, RuleVersion]] = defaultdict(dict)
         fitting: dict[VersionKey, RuleVersion] = {}
         defaulted = []
+        undecided = set()
         for kind in kinds:
             found = list(rules.find_fitting(kind.names))
-            if not found:
+            candidates = rules.find_candidates(kind.names)
+            undecided |= {rule.key for rule in candidates}
+            if not found and not candidates:
                 defaulted.append(kind)
             for rule in found:
                 fitting[rule.key] = rule
                 deciding[rule.key][found[0].key] = found[0]
         for key, rule in fitting.items():
-            if key not in deciding[key]:
+            if key not in deciding[key] and key not in undecided:
                 yield _covered(database_key, rule, list(deciding[key].values()), locations.get(key))
-        if defaulted:
+        if defaulted and (known is None or known.has(*database_key)):
             yield _defaulted(
                 database_key, kinds, defaulted, _other_ends(databases, log, defaulted[:LIST_LENGTH])
             )

@@ -60,18 +60,38 @@ class LogEndpoints:
     @cached_property
     def contracts(self) -> frozenset[str]:
         """The contracts of all databases."""
-        return frozenset(kind.contract for kind in self.kinds)
+        return frozenset(kind.contract for kind in self.kinds) - {""}
 
     @cached_property
     def services(self) -> frozenset[str]:
         """The services of all databases, at either end."""
         return frozenset(
             service for kind in self.kinds for service in (kind.local_service, kind.remote_service)
-        )
+        ) - {""}
 
     def local_services(self, database_key: DatabaseKey) -> set[str]:
         """Return the services that have endpoints in a database."""
-        return {kind.local_service for kind in self.by_database.get(database_key, ())}
+        return {kind.local_service for kind in self.by_database.get(database_key, ())} - {""}
+
+    def may_have(self, database_key: DatabaseKey, names: Names) -> bool:
+        """Say whether the database may have an endpoint with these names: has one, or one with unknown names.
+
+        A name that is not known is empty, and may be any.
+        """
+        if self.has(database_key, names):
+            return True
+        return any(
+            all(name is None or own in ("", name) for name, own in zip(names, kind.names, strict=True))
+            for kind in self._with_unknown.get(database_key, ())
+        )
+
+    @cached_property
+    def _with_unknown(self) -> Mapping[DatabaseKey, list[EndpointCount]]:
+        found: dict[DatabaseKey, list[EndpointCount]] = {}
+        for kind in self.kinds:
+            if "" in kind.names:
+                found.setdefault(kind.database_key, []).append(kind)
+        return found
 
     def has(self, database_key: DatabaseKey, names: Names) -> bool:
         """Say whether the database has an endpoint with these names; None may be any name."""

@@ -81,7 +81,7 @@ def _of_rule(
         for criterion, name in zip(CRITERIA, rule.triple, strict=True)
         if name is not None and name not in known[criterion].names
     }
-    if log is not None and log.has(database_key, rule.triple):
+    if log is not None and log.may_have(database_key, rule.triple):
         return
     explained = False
     for criterion, name in list(unknown.items()):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
+from pipelines.config.rules.known import KnownRules
 from pipelines.config.rules.limits import NAME_LENGTH, STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.config.rules.tsql_script import create_statement, quote_name
@@ -25,6 +26,7 @@ def lint_pairs(
     databases: Mapping[DatabaseKey, Ladder],
     service_databases: ServiceDatabases,
     locations: Mapping[VersionKey, SourceLocation],
+    known: KnownRules | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding for each rule whose other end no rule covers, or rules with other levels do.
 
@@ -33,7 +35,8 @@ def lint_pairs(
     is uncovered if no rule of any database fits it. Rules that name no service cover both ends of what
     stays in their database and are left alone, as are those with a remote service that the catalog
     does not have, or a local one that it does not have in the rule's database. An asymmetric pair
-    is reported once.
+    is reported once. Nothing is said of databases whose rules are not known, nor of an end that may be
+    anywhere if only snapshots show the rules; without `known` all rules are known.
     """
     everywhere = Ladder(rule for rules in databases.values() for rule in rules.rules)
     reported: set[frozenset[VersionKey]] = set()
@@ -54,11 +57,18 @@ def lint_pairs(
             ):
                 continue
             if not any(True for _ in pairs(database_key, rules, rule, others, service_databases)):
+                if known is not None and not _are_known(known, database_key, found):
+                    continue
                 yield _one_sided(database_key, rule, found, locations)
             elif remote is not None:
                 unequal = pairs(database_key, rules, rule, others, service_databases, databases=databases)
                 if finding := _asymmetric(database_key, rule, unequal, reported, locations):
                     yield finding
+
+
+def _are_known(known: KnownRules, database_key: DatabaseKey, found: Sequence[DatabaseKey]) -> bool:
+    """Whether the rules of the other end are known; it may be anywhere if its databases are not found."""
+    return all(known.has(*other) for other in found) if found else database_key[0] in known.instances
 
 
 def pairs(

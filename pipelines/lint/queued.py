@@ -80,11 +80,13 @@ def lint_queued(
         rules = standing.get(database_key, NO_RULES)
         total, other, messages = 0, 0, 0
         for kind in kinds:
-            now = rules.decide((kind.contract, kind.local_service, kind.remote_service))
+            names = (kind.contract, kind.local_service, kind.remote_service)
             total += kind.endpoints
-            if level_of(now) != kind.priority:
+            if level_of(rules.decide(names)) != kind.priority and not rules.find_candidates(names):
                 other += kind.endpoints
                 messages += kind.messages
+        if not other and version.key in first_seen and at == version.valid_from:
+            continue  # That a snapshot first shows a rule does not say that the rule is younger.
         code = FindingCode.QUEUED_BEFORE
         sentence = (
             f"{format_count(total, 'endpoint')} of {format_database(database_key)} with queued messages "

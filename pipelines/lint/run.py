@@ -8,6 +8,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
+from pipelines.config.rules.known import KnownRules
 from pipelines.config.rules.sources import RuleSources
 from pipelines.config.rules.statements import HonorSetting, Note, NoteReason, RuleFile
 from pipelines.config.service_databases import ServiceDatabases
@@ -85,7 +86,13 @@ def _of_sources(settings: Settings, history: RuleHistory, moment: datetime | Non
     """Lint the rule sources with the catalog."""
     honor_settings = [each for file in settings.rule_files for each in file.honor_settings]
     return [
-        *lint_static(history, settings.catalog, moment=moment, honor_settings=honor_settings),
+        *lint_static(
+            history,
+            settings.catalog,
+            moment=moment,
+            honor_settings=honor_settings,
+            known=settings.known_rules(moment),
+        ),
         *lint_missing(settings.rule_files, settings.snapshots),
         *lint_unread(settings.rule_notes),
     ]
@@ -125,7 +132,7 @@ def lint_warehouse(
     findings = [
         *_of_sources(settings, history, moment),
         *lint_names(databases, ServiceDatabases(settings.catalog), log, history.locations),
-        *lint_log(databases, log, history.locations),
+        *lint_log(databases, log, history.locations, settings.known_rules(moment)),
     ]
     warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     as_of = _last_published(warehouse, moment)
@@ -170,6 +177,7 @@ def lint_static(
     *,
     moment: datetime | None,
     honor_settings: Sequence[HonorSetting] = (),
+    known: KnownRules | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings R101 to R206, in no order.
 
@@ -177,6 +185,7 @@ def lint_static(
         history: the rules, from all sources.
         catalog: databases of services and honor_broker_priority; None without a catalog.
         honor_settings: ALTER DATABASE statements of the scripts, in their order.
+        known: whose rules are known; None is of all databases.
         moment: the rules in force then are checked; None is after the last statement, even in the future.
             Refused statements are reported whenever they take effect; their rules are never in force.
     """
@@ -184,7 +193,7 @@ def lint_static(
     yield from lint_refused(history.refusals)
     for database_key, rules in databases.items():
         yield from lint_redundant(database_key, rules, history.locations)
-    yield from lint_pairs(databases, ServiceDatabases(catalog or Catalog()), history.locations)
+    yield from lint_pairs(databases, ServiceDatabases(catalog or Catalog()), history.locations, known)
     yield from lint_levels(databases, catalog, history.locations, honor_settings)
 
 

@@ -10,10 +10,12 @@ from pipelines.config.catalog import Catalog, Database
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.known import KnownRules
 from pipelines.config.snapshots.history import over_database
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
-from pipelines.ladder.ladder import with_priority
+from pipelines.engine.frames import small_frame
+from pipelines.ladder.ladder import undecided, with_priority
 from pipelines.questions.changes import find_changes
 from pipelines.rules.ladder import stands_at
 from pipelines.storage.collect import collect_rows
@@ -52,10 +54,13 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     Returns:
         `changes`: the newest of `find_changes`; `rules` and `catalog`: one row for each entry that a snapshot
         shows otherwise, with both values as text, null where one is missing; `levels`: counts of endpoints
-        whose level on the server differs, most endpoints first; `handles_unknown`: messages whose handle no
-        endpoint has; `maybe_cut`: views whose number of rows looks like a TOP, where handles are unknown.
+        whose level on the server differs, most endpoints first; `rules_not_known`: databases of snapshots
+        whose rules, or some of them, no input has, so that their levels are not compared; `handles_unknown`:
+        messages whose handle no endpoint has; `maybe_cut`: views whose number of rows looks like a TOP, where
+        handles are unknown.
     """
     snapshots = [each for each in settings.snapshots if each.taken_at <= as_of]
+    known = settings.known_rules(as_of)
     catalog = settings.written_catalog
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     warn_of_pruned(warehouse.first_day, "the counts of levels")
@@ -63,14 +68,21 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
         count_level_differences(
             warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of)),
             warehouse.read(PRIORITY_RULES),
+            known,
             as_of=as_of,
         )
         .orderBy(F.desc("endpoints"), *LEVEL_COLUMNS[:-1])
         .limit(limit)
     )
+    places = sorted({snapshot.database_key for snapshot in snapshots})
     return {
         "as_of": as_of,
         "changes": find_changes(settings, as_of)[:limit],
+        "rules_not_known": [
+            {"instance": instance, "database": database}
+            for instance, database in places
+            if not known.has(instance, database)
+        ],
         "rules": [row for snapshot in snapshots for row in _compare_rules(snapshot, settings.rule_history)],
         "catalog": [row for snapshot in snapshots for row in _compare_catalog(snapshot, catalog)],
         "levels": rows,
@@ -79,27 +91,43 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     }
 
 
-def count_level_differences(endpoints: DataFrame, rules: DataFrame, *, as_of: datetime) -> DataFrame:
+def count_level_differences(
+    endpoints: DataFrame, rules: DataFrame, known: KnownRules, *, as_of: datetime
+) -> DataFrame:
     """Count the endpoints whose level on the server differs from the level by the rules.
 
     Args:
         endpoints: `endpoints` rows.
         rules: the rule history.
+        known: whose rules are known; endpoints of other databases have no rows.
         as_of: the moment of today's rules.
 
     Returns:
         One row per names, level_source and pair of levels: `server`, `here` and `endpoints`. If the
-        level comes from the server, `here` is the level by the rules of today.
+        level comes from the server, `here` is the level by the rules of today. Where that depends on a name
+        that is not known, there is no row.
     """
     by_server = F.col("level_source") == "server"
     reported = endpoints.where("logged_priority is not null").withColumnRenamed("priority", "given")
     today = with_priority(reported.withColumn("created_at", F.lit(as_of)), rules)
     here = F.when(by_server, F.col("priority")).otherwise(F.col("given"))
+    differing = today.withColumns({"here": here, "server": F.col("logged_priority")}).where("here <> server")
     return (
-        today.withColumns({"here": here, "server": F.col("logged_priority")})
-        .where("here <> server")
+        _of_known_rules(differing, known)
+        .join(F.broadcast(undecided(differing, rules)), list(ENDPOINT_NAMES), "left_anti")
         .groupBy(*LEVEL_COLUMNS[:-1])
         .agg(F.count(F.lit(1)).alias("endpoints"))
+    )
+
+
+def _of_known_rules(endpoints: DataFrame, known: KnownRules) -> DataFrame:
+    """The endpoints of databases whose rules are known."""
+    spark = endpoints.sparkSession
+    instances = small_frame(spark, [(name,) for name in known.instances], "instance string")
+    others = [key for key in known.databases if key[0] not in known.instances]
+    databases = small_frame(spark, others, "instance string, database string")
+    return endpoints.join(F.broadcast(instances), ["instance"], "left_semi").unionByName(
+        endpoints.join(F.broadcast(databases), ["instance", "database"], "left_semi")
     )
 
 
@@ -110,7 +138,9 @@ def _compare_rules(snapshot: ServerSnapshot, history: Sequence[RuleVersion]) -> 
     held = {
         version.name: _format_rule(*version.triple, version.level)
         for version in history
-        if (version.instance, version.database) == snapshot.database_key and stands_at(version, moment)
+        if (version.instance, version.database) == snapshot.database_key
+        and stands_at(version, moment)
+        and not (snapshot.leaves_out_any and None in version.triple[:2])
     }
     shown = {
         name: _format_rule(contract, local, remote, level)

@@ -120,7 +120,8 @@ def _receive_rows(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ..
     for (conversation, level, *names), messages in groupby(rows, itemgetter(*OF_CONVERSATION)):
         decides = ", decides" if conversation == first["deciding_conversation_id"] else ""
         id = id_of("conversation_id", conversation)
-        yield BLANK, f"conversation{decides}", level, *names, BLANK, id
+        shown = ["not known" if name == "" else name for name in names]
+        yield BLANK, f"conversation{decides}", level, *shown, BLANK, id
         for row in messages:
             id = id_of("message_id", row["message_id"])
             yield row["position"], _describe_message(row), BLANK, *nothing, row["arrived_at"], id
@@ -212,6 +213,12 @@ def print_differences(found: Row, *, wide: bool = False) -> None:
             print_rows(console, title, found[name], columns)
         else:
             console.print(f"{title}: none", soft_wrap=True)
+    for row in found["rules_not_known"]:
+        console.print(
+            f"{format_database((row['instance'], row['database']))}: not all its rules are known, so its "
+            "levels are not compared",
+            soft_wrap=True,
+        )
     if found["handles_unknown"]:
         console.print(
             f"{found['handles_unknown']:,} messages have a handle that no endpoint has: views are not "

@@ -64,6 +64,26 @@ class Ladder:
         """Return the rule that decides, of rules of one moment; None is the default."""
         return next(self.find_fitting(names), None)
 
+    def find_candidates(self, names: Names) -> list[RuleVersion]:
+        """Return the rules of one moment of which it is not known whether they decide, in ladder order.
+
+        A name that no input has is empty. A candidate asks for such a name, fits all others, and stands
+        before the rule that decides whatever that name is.
+        """
+        if "" not in names:
+            return []
+        certain = self.decide(names)
+        steps = STEPS if certain is None else STEPS[: step_of(certain) - 1]
+        contract, local, remote = (name or None for name in names)
+        return [
+            rule
+            for mask in steps
+            for groups in self.find_overlapping((contract, local, remote), mask).values()
+            for candidates in groups.values()
+            for rule in candidates
+            if _asks_only_for_unknown(rule.triple, names)
+        ]
+
     def decide_at(self, names: Names, moment: datetime | None) -> RuleVersion | None:
         """Return the version that decides at a moment, as `stands_at` takes it; None is the default."""
         return next((rule for rule in self.find_fitting(names) if stands_at(rule, moment)), None)
@@ -185,6 +205,11 @@ def masked(names: Names, mask: Mask) -> Names:
     """Return the names of a mask, None for the others."""
     contract, local, remote = (name if named else None for name, named in zip(names, mask, strict=True))
     return contract, local, remote
+
+
+def _asks_only_for_unknown(asked: Names, names: Names) -> bool:
+    """Whether a rule fits if the names that are not known are those that it asks for."""
+    return all(wanted is None or name in ("", wanted) for wanted, name in zip(asked, names, strict=True))
 
 
 def _both(mask: Mask, other: Mask) -> Mask:

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
-from pipelines.config.catalog import Catalog
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import DEFAULT_LEVEL
@@ -18,7 +17,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
-from pipelines.rules.ladder import ladders_at, ladders_of
+from pipelines.rules.ladder import NO_RULES, ladders_at, ladders_of
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
@@ -63,7 +62,7 @@ def explained_rows(
     rows = materialize(open_rows(warehouse, as_of))
     rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
     held = rows.where("endpoint_priority is not null")
-    verdicts, near = _judge(warehouse, catalog, held, as_of)
+    verdicts, near = _judge(warehouse, settings, held, as_of)
     is_ruled = F.col("endpoint_ladder_step").isNotNull() & (F.col("endpoint_priority") > DEFAULT_LEVEL)
     # From materialized rows, as the plan of all that is joined to them is large.
     ruled = rows.where(is_ruled).select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
@@ -139,24 +138,29 @@ def _brokers_frame(warehouse: Warehouse, off: Mapping[tuple[str, str], datetime]
 
 
 def _judge(
-    warehouse: Warehouse, catalog: Catalog, held: DataFrame, as_of: datetime
+    warehouse: Warehouse, settings: Settings, held: DataFrame, as_of: datetime
 ) -> tuple[DataFrame, DataFrame]:
-    """What the rules at T say of the kinds of holding endpoints, as frames of VERDICTS and NEAR."""
+    """What the rules at T say of the kinds of holding endpoints, as frames of VERDICTS and NEAR.
+
+    Nothing is said of a kind whose rules are not known, or where a name that is not known decides.
+    """
     created_at = F.col("endpoint_created_at")
     grouped = held.groupBy(*KIND).agg(
         F.min("endpoint_priority").alias("lowest"),
         F.min(created_at).alias("first"),
         F.max(created_at).alias("last"),
     )
-    kinds = []
+    versions = stored_versions(warehouse.read(PRIORITY_RULES))
+    ladders, histories = ladders_at(versions, as_of), ladders_of(versions)
+    known, kinds = settings.known_rules(as_of), []
     for row in collect_rows(grouped):
         instance, database, contract, local, remote = (row[name] for name in KIND)
         kind = instance, database, contract, local, remote
-        kinds.append(HeldKind(kind, row["lowest"], row["first"], row["last"]))
-    versions = stored_versions(warehouse.read(PRIORITY_RULES))
-    ladders, histories = ladders_at(versions, as_of), ladders_of(versions)
+        ladder = ladders.get((instance, database), NO_RULES)
+        if known.has(instance, database) and not ladder.find_candidates((contract, local, remote)):
+            kinds.append(HeldKind(kind, row["lowest"], row["first"], row["last"]))
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
-    is_in_use = known_in_use(catalog, collect_rows(endpoints.select(*ENDPOINT_NAMES).distinct()))
+    is_in_use = known_in_use(settings.catalog, collect_rows(endpoints.select(*ENDPOINT_NAMES).distinct()))
     near = find_near_misses([each.kind for each in kinds], ladders, is_in_use)
     near = drop_names_in_use(warehouse, near, as_of)
     verdicts = judge_kinds(kinds, ladders, histories, near)

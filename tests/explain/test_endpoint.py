@@ -45,6 +45,7 @@ def endpoint(**changes: Any) -> dict[str, Any]:
     return {
         "conversation_id": "c",
         "is_initiator": True,
+        "side_known": True,
         "instance": "I",
         "database": "D",
         "queue": "Q",
@@ -216,3 +217,17 @@ def test_the_outcome_is_the_models_at_every_moment(history: list[RuleVersion], c
     for number in range(created, 10):
         changes = [later.outcome for later in found.later if later.since <= day(number)]
         assert (changes or [found.by_present_rules])[-1] == by_model(number)
+
+
+def test_a_rule_that_asks_for_a_name_that_is_not_known_is_a_candidate() -> None:
+    """It may fit, so no rule is said to decide; one behind the rule that fits does not matter."""
+    both, late = version("Both", local=NAMES["local_service"], remote="Far"), version("Late", remote="Far")
+    fits = version("Fits", local=NAMES["local_service"], level=2)
+    of_server = {"remote_service": "", "level_source": "server", "logged_priority": 2, "priority": 2}
+    found = explain(both, late, fits, **of_server)
+    assert found.by_present_rules is None
+    assert [(step.step, each.rule_name) for step in found.steps for each in step.candidates] == [(5, "Both")]
+    assert [step.step for step in found.steps if step.decides] == []
+    found = explain(late, fits, **of_server)
+    assert found.by_present_rules == Outcome(2, "Fits", 6)
+    assert not found.is_undecided

@@ -3,16 +3,19 @@
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.rules.limits import STEPS
-from pipelines.ladder.ladder import levels_of_kinds, with_level, with_priority
+from pipelines.ladder.ladder import levels_of_kinds, undecided, with_level, with_priority
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 from tests.support.drawn import Draw
-from tests.support.factories import LONG_AGO
+from tests.support.factories import LONG_AGO, at
 from tests.support.frames import assert_same
 
 NAMES = {"instance": "SQL1", "database": "A", "local_service": "Orders", "remote_service": "Stock"}
 KINDS = "instance string, database string, contract string, local_service string, remote_service string"
-LEVELS = f"{KINDS}, since timestamp, until timestamp, priority int, rule_name string, ladder_step int"
+LEVELS = (
+    f"{KINDS}, since timestamp, until timestamp, priority int, rule_name string, ladder_step int, "
+    "is_undecided boolean"
+)
 
 
 def test_the_steps_are_those_of_the_documentation() -> None:
@@ -116,17 +119,46 @@ def test_levels_of_kinds_change_with_the_rules_of_their_database(draw: Draw) -> 
         B        | Gold
     """)
     draw.require(levels_of_kinds(kinds, rules), LEVELS)("""
-        instance | database | contract | since | until | priority | rule_name | ladder_step
-        SQL1     | A        | Gold     | -     | 12:00 | 5        | -         | -
-        SQL1     | A        | Gold     | 12:00 | 12:10 | 7        | gold      | 4
-        SQL1     | A        | Gold     | 12:10 | 12:20 | 7        | gold      | 4
-        SQL1     | A        | Gold     | 12:20 | -     | 3        | all       | 8
-        SQL1     | A        | Silver   | -     | 12:00 | 5        | -         | -
-        SQL1     | A        | Silver   | 12:00 | 12:10 | 5        | -         | -
-        SQL1     | A        | Silver   | 12:10 | 12:20 | 3        | all       | 8
-        SQL1     | A        | Silver   | 12:20 | -     | 3        | all       | 8
-        SQL1     | B        | Gold     | -     | -     | 5        | -         | -
+        instance | database | contract | since | until | priority | rule_name | ladder_step | is_undecided
+        SQL1     | A        | Gold     | -     | 12:00 | 5        | -         | -           | false
+        SQL1     | A        | Gold     | 12:00 | 12:10 | 7        | gold      | 4           | false
+        SQL1     | A        | Gold     | 12:10 | 12:20 | 7        | gold      | 4           | false
+        SQL1     | A        | Gold     | 12:20 | -     | 3        | all       | 8           | false
+        SQL1     | A        | Silver   | -     | 12:00 | 5        | -         | -           | false
+        SQL1     | A        | Silver   | 12:00 | 12:10 | 5        | -         | -           | false
+        SQL1     | A        | Silver   | 12:10 | 12:20 | 3        | all       | 8           | false
+        SQL1     | A        | Silver   | 12:20 | -     | 3        | all       | 8           | false
+        SQL1     | B        | Gold     | -     | -     | 5        | -         | -           | false
     """)
+
+
+def test_a_name_that_is_not_known_may_be_that_of_a_rule(draw: Draw) -> None:
+    """No view shows the sender of what stands in a queue: its name is empty."""
+    rules = draw.rows(PRIORITY_RULES, instance="SQL1", database="A", valid_from=LONG_AGO)("""
+        name   | contract | local_service | remote_service | level | valid_to
+        stock  | Gold     | Orders        | Stock          | 8     | -
+        orders | Gold     | Orders        | -              | 7     | -
+        gone   | Tin      | Orders        | Stock          | 6     | 12:00
+        late   | -        | -             | Stock          | 2     | -
+    """)
+    kinds = draw.rows(KINDS, **{**NAMES, "remote_service": ""})("""
+        contract | local_service
+        Gold     | Orders
+        Tin      | Orders
+        Tin      | Other
+        -        | Orders
+    """).na.fill("")
+    decided = with_priority(kinds.withColumn("created_at", F.lit(at(0))), rules)
+    found = undecided(decided, rules).select("contract", "local_service")
+    assert sorted(map(tuple, found.collect())) == [
+        ("", "Orders"),  # stock or late
+        ("Gold", "Orders"),  # stock
+        ("Tin", "Orders"),  # late; gone stands no more
+        ("Tin", "Other"),  # late
+    ]
+    ahead = rules.where("name <> 'stock'")
+    found = undecided(with_priority(decided.drop("priority", "rule_name", "ladder_step"), ahead), ahead)
+    assert ("Gold", "Orders") not in [*map(tuple, found.select("contract", "local_service").collect())]
 
 
 def test_an_endpoint_has_the_level_of_its_creation_or_that_of_the_server(draw: Draw) -> None:
@@ -134,11 +166,12 @@ def test_an_endpoint_has_the_level_of_its_creation_or_that_of_the_server(draw: D
     # Gold   5  | gold 7 | all 3
     #         12:00    12:10
     levels = draw.rows(LEVELS, **NAMES)("""
-        contract | since | until | priority | rule_name | ladder_step
-        Gold     | -     | 12:00 | 5        | -         | -
-        Gold     | 12:00 | 12:10 | 7        | gold      | 4
-        Gold     | 12:10 | -     | 3        | all       | 8
-        Silver   | -     | -     | 9        | silver    | 4
+        contract | since | until | priority | rule_name | ladder_step | is_undecided
+        Gold     | -     | 12:00 | 5        | -         | -           | false
+        Gold     | 12:00 | 12:10 | 7        | gold      | 4           | false
+        Gold     | 12:10 | -     | 3        | all       | 8           | false
+        Silver   | -     | -     | 9        | silver    | 4           | false
+        Tin      | -     | -     | 8        | tin       | 2           | true
     """)
     expected = draw.columns(ENDPOINTS)("""
         contract | created_at      | level_source | logged_priority | priority | rule_name | ladder_step
@@ -149,6 +182,7 @@ def test_an_endpoint_has_the_level_of_its_creation_or_that_of_the_server(draw: D
         Gold     | 12:00           | server       | 3               | 3        | all       | 8
         Gold     | 12:10           | server       | 7               | 7        | -         | -
         Silver   | 12:10           | ladder       | -               | 9        | silver    | 4
+        Tin      | 12:10           | server       | 8               | 8        | -         | -
     """)
     endpoints = expected.drop("priority", "rule_name", "ladder_step").withColumns(
         {name: F.lit(value) for name, value in NAMES.items()}

@@ -46,6 +46,13 @@ def check_snapshot(server: ServerSnapshot, *, is_right: bool = True) -> tuple[Se
         if is_right and not problems:
             server = replace(server, services=_services_of_queues(server), files=drop_repeated_columns(files))
         server.database()
+        if server.leaves_out_any:
+            log.warning(
+                "snapshots: %s is the listing of the vendor's page, whose inner joins leave out rules with "
+                "ANY for the contract or the local service: whether there are any is not known; export the "
+                "view itself",
+                server.path_of(PRIORITIES),
+            )
     except ValidationError as error:
         first = error.errors()[0]
         return server, [f"{server.declared.path}: {first['loc'][-1]}: {first['msg']}"]

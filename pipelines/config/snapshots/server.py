@@ -23,6 +23,7 @@ from pipelines.config.snapshots.views import (
     CONTRACTS,
     DATABASES,
     ENDPOINTS,
+    LISTED_NAME,
     PRIORITIES,
     QUEUES,
     SERVICES,
@@ -147,6 +148,17 @@ class ServerSnapshot:
             )
             for row in self.small[PRIORITIES]
         ]
+
+    @property
+    def leaves_out_any(self) -> bool:
+        """Whether the rules are the listing of the vendor's page, whose inner joins leave out rules with ANY.
+
+        A row with ANY for a contract or a local service shows that the joins were others.
+        """
+        file = self.files.get(PRIORITIES)
+        if file is None or file.names.get("name", "").lower() != LISTED_NAME:
+            return False
+        return all(rule[1] is not None and rule[2] is not None for rule in self.priorities() or [])
 
     def database(self) -> Database | None:
         """The database as the snapshot shows it; None without the views that say so."""

@@ -45,6 +45,9 @@ def make_statements(
         if _may_lack_rules(snapshot):
             triples = {version.triple for version in after.values()}
             after = {name: old for name, old in before.items() if old.triple not in triples} | after
+        elif snapshot.leaves_out_any:
+            unseen = {name: version for name, version in before.items() if None in version.triple[:2]}
+            after = unseen | after
         changed = [name for name, version in before.items() if not _same(version, after.get(name))]
         made += [_drop(snapshot, name) for name in changed]
         made += [create for create in creates if create.name not in before or create.name in changed]

@@ -57,6 +57,8 @@ SIZE = _optional("size_bytes", INT, sql="CONVERT(bigint, DATALENGTH(v.message_bo
 """A message body is measured, and never read."""
 UPDATEABILITY = "CONVERT(nvarchar(60), DATABASEPROPERTYEX(v.name, N'Updateability'))"
 """READ_WRITE or READ_ONLY: a secondary replica is READ_ONLY, although sys.databases may not say so."""
+LISTED_NAME = "priority_name"
+"""The name of a rule in the listing that the vendor's page "sys.conversation_priorities" prints."""
 CONTRACT_NAME = _by_name("service_contract_name", "contract_name", "contract")
 
 _DECLARED = (
@@ -144,13 +146,13 @@ _DECLARED = (
     ),
     _view(
         PRIORITIES,
-        ViewColumn("name", NAME),
+        ViewColumn("name", NAME, also=(LISTED_NAME,)),
         ViewColumn(
             "service_contract_id", INT, nullable=True, instead="service_contract_name", names=CONTRACTS
         ),
         ViewColumn("local_service_id", INT, nullable=True, instead="local_service_name", names=SERVICES),
         ViewColumn("remote_service_name", text(256), nullable=True, also=("remote_service",)),
-        ViewColumn("priority", SMALL_INT),
+        ViewColumn("priority", SMALL_INT, also=("priority_level",)),
         CONTRACT_NAME,
         _by_name("local_service_name", "local_service", "service_name"),
         is_catalog=True,

@@ -53,7 +53,7 @@ class Outranked(Ahead):
     behind = "a higher level"
 
     def action(self, at: Occurrence) -> str:
-        return "raise their level by a rule, or lower that of the others; try it with what-if"
+        return "raise their level, or lower that of the others; try it with what-if"
 
 
 class OwnGroupFirst(Cause):
@@ -97,8 +97,8 @@ class OlderFirst(Ahead):
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
-            return "they are sent one after the other; raise the level by a rule, or look at the network"
-        return "raise their level by a rule, or serve the queue faster"
+            return "they are sent one after the other; raise the level, or look at the network"
+        return "raise their level, or serve the queue faster"
 
 
 class FirstInLine(Cause):

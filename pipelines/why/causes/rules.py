@@ -136,7 +136,7 @@ class OtherSideOnly(Cause):
 
     code = "other_side_only"
     severity = MISCONFIGURED
-    condition = "is_bare and other_level is not null"
+    condition = "is_bare and today is not null and other_level is not null"
     columns = {
         **same(*HOLDER, "other_instance", "other_database", "other_rule", "other_level"),
         **OF_ENDPOINT,
@@ -202,7 +202,7 @@ class NoRule(Cause):
 
     code = "no_rule"
     severity = MISCONFIGURED
-    condition = "is_bare and has_ruled and not ({})".format(
+    condition = "is_bare and today is not null and has_ruled and not ({})".format(
         " or ".join(f"coalesce({each.condition}, false)" for each in _OTHERS)
     )
     columns = {**same(*HOLDER), **OF_ENDPOINT}
