@@ -155,6 +155,11 @@ SHOWN: dict[str, tuple[Column, ...]] = {
         INFERRED,
         optional("conversation_handle", "string", "handle in the snapshot's view; null for input events"),
         optional("transmission_status", "string", "why the snapshot still has it; null if not said"),
+        optional(
+            "not_before",
+            "timestamp",
+            "of an inferred row: it happened after that, UTC; null otherwise, or in rows of an older version",
+        ),
         optional("shown_contract", "string", "contract in the snapshot's view; null if not said"),
         optional("shown_from_service", "string", "sender's service in the snapshot's view; null if not said"),
         optional("shown_to_service", "string", "receiver's service in the snapshot's view; null if not said"),

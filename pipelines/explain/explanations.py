@@ -16,6 +16,7 @@ from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint, find_near_rules
+from pipelines.explain.gone import find_gone
 from pipelines.explain.message_state import describe_closed, describe_open
 from pipelines.explain.positions import (
     Group,
@@ -101,6 +102,7 @@ class Message:
     transmissions: tuple[TransmissionPosition, ...]
     missing: Mapping[str, str]
     rolled_back: Mapping[str, Any] | None
+    gone_between: Mapping[str, Any] | None
     group: Group | None
     endpoints: tuple[Endpoint, ...]
 
@@ -204,12 +206,13 @@ def explain_message(
     if receive is None:
         lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)
         missing = {row["kind"]: row["reason"] for row in collect_rows(lost.select("kind", "reason"))}
-    rolled_back = None
+    rolled_back, gone = None, None
     if receive is not None or transmissions or missing:
         state = describe_open(receive, transmissions, missing)
         rolled_back = _count_rollbacks(warehouse, message_id, events, as_of)
     else:
-        state = describe_closed(warehouse, events, known, as_of)
+        gone = find_gone(warehouse, events, known, as_of)
+        state = describe_closed(warehouse, events, known, as_of, gone.sentence() if gone else None)
     return Message(
         as_of=as_of,
         message_id=message_id,
@@ -219,6 +222,7 @@ def explain_message(
         transmissions=tuple(transmissions),
         missing=missing,
         rolled_back=rolled_back,
+        gone_between=gone.plain() if gone else None,
         group=group,
         endpoints=endpoints,
     )

@@ -19,7 +19,7 @@ from pipelines.state.transactions import TRANSACTION, uncommitted
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import batches_since, last_batch_of
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, LEFT, QUEUE_FACTS
+from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, QUEUE_FACTS
 
 
 def describe_open(
@@ -43,7 +43,11 @@ def describe_open(
 
 
 def describe_closed(
-    warehouse: Warehouse, events: Sequence[Mapping[str, Any]], known: Mapping[str, Any], as_of: datetime
+    warehouse: Warehouse,
+    events: Sequence[Mapping[str, Any]],
+    known: Mapping[str, Any],
+    as_of: datetime,
+    gone: str | None = None,
 ) -> str:
     """Say in one sentence why a message is in no schedule (docs/semantics.md).
 
@@ -52,8 +56,9 @@ def describe_closed(
         events: all events of the message, with `batch`.
         known: its conversation_id, sent_by_initiator and message_type.
         as_of: an as_of that was published.
+        gone: between which snapshots it has gone, in words, if these alone show it.
     """
-    return f"It is in no schedule: {_reason(warehouse, events, known, as_of)}."
+    return f"It is in no schedule: {gone or _reason(warehouse, events, known, as_of)}."
 
 
 def _reason(
@@ -72,22 +77,10 @@ def _reason(
             "is known"
         )
     return (
-        _reason_gone(before)
-        or _reason_dropped(warehouse, before, known, as_of)
+        _reason_dropped(warehouse, before, known, as_of)
         or _reason_forwarded(before)
         or _reason_late(warehouse, before, as_of)
         or "the events that are known don't say why"
-    )
-
-
-def _reason_gone(before: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the reason if a complete transmission_queue of a snapshot no longer shows the message."""
-    times = [event["seen_at"] for event in before if event["event_type"] == LEFT]
-    if not times or _event_types(before).intersection(ARRIVALS):
-        return None
-    return (
-        f"the snapshot of {format_instant(min(times))} no longer shows it in the transmission queue, and no "
-        "arrival before as_of is known"
     )
 
 

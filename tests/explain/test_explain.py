@@ -375,8 +375,8 @@ STATES = {
     "f/1": "SQL9 passed it on at 2026-11-20T12:02:00Z, and neither its SENT nor its arrival before as_of is "
     "known.",
     "f/2": LATER,
-    "left/0": "the snapshot of 2026-11-20T12:41:00Z no longer shows it in the transmission queue, and no "
-    "arrival before as_of is known.",
+    "left/0": "it is gone between 2026-11-20T12:01:00Z and 2026-11-20T12:41:00Z: sent, or dropped by an end "
+    "of its conversation; which of the two is not known.",
     "read/0": f"{DROPPED}: END_CONVERSATION of its receiver at {HALF_PAST}.",
     "plain/0": UNKNOWN,  # a plain end of the sender drops nothing
     "error/0": f"{DROPPED}: END_CONVERSATION_WITH_ERROR of its sender at {HALF_PAST}.",

@@ -85,3 +85,14 @@ def test_a_remote_service_that_is_not_known_rules_no_rule_out(session: SparkSess
         said = case.job("explain", "--conversation", handle).out
         assert "fits if the remote service is //press/Desk; not known" in said
         assert "would decide" not in said
+
+
+def test_what_two_captures_do_not_show_is_told_as_open(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-46-normal-day", tmp_path / "case")
+    case.publish("latest")
+    message = "57CDC10C-2FD6-065E-9E27-0044A2D5BBA7/initiator/0"
+    found = case.ask("explain", "--message", message)
+    between = {"from": "2026-11-19T10:00:00Z", "to": "2026-11-20T10:00:00Z"}
+    assert found["gone_between"] == {**between, "fate": "received or dropped"}
+    assert "it is gone between 2026-11-19T10:00:00Z and 2026-11-20T10:00:00Z" in found["state"]
+    assert "END_CONVERSATION" not in case.job("explain", "--message", message).out

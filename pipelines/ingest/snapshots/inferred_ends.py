@@ -1,8 +1,8 @@
 """Infer ends: a row that a complete view no longer shows has ended.
 
-Rows with a fact in the last minute before the snapshot do not count as missing: the views of a snapshot are
-read one after the other, and clocks differ. Each batch infers the ends again from all known rows, so later
-rows correct them.
+A logged fact in the last minute before the snapshot is not contradicted by it: the views of a snapshot are
+read one after the other, and clocks differ. What an earlier snapshot showed has gone, however short the time
+between them. Each batch infers the ends again from all known rows, so later rows correct them.
 """
 
 from datetime import timedelta
@@ -17,6 +17,7 @@ from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import (
+    CREATIONS,
     END,
     END_WITH_CLEANUP,
     END_WITH_ERROR,
@@ -28,7 +29,7 @@ from schemas.events import (
 )
 
 LATELY = timedelta(seconds=60)
-"""A fact this recent is not contradicted by a snapshot."""
+"""A logged fact this recent is not contradicted by a snapshot."""
 
 
 def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
@@ -41,14 +42,21 @@ def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views:
 
     Returns:
         Rows of `endpoint_events` without batch, `inferred`: an END_CONVERSATION just before the first
-        taken_at that is a minute later than the endpoint's last fact, its creation or a move.
+        taken_at that is later than the last snapshot that showed it, and a minute later than its logged
+        creation or move.
     """
-    event_type = F.col("event_type")
+    event_type, is_logged = F.col("event_type"), F.col("seen_at").isNull()
+    is_creation = event_type.isin(*CREATIONS)
     facts = endpoint_events.groupBy(*SIDE).agg(
-        F.max(F.when((event_type == MOVE) | F.col("seen_at").isNotNull(), _last_fact())).alias("last_fact"),
+        F.max(F.when((event_type == MOVE) & is_logged, F.col("event_time"))).alias("logged"),
+        F.max("seen_at").alias("shown"),
+        F.count(F.when(is_creation, 1)).alias("creations"),
+        F.count(F.when(is_creation & is_logged, 1)).alias("logged_creations"),
     )
+    # An inferred endpoint has no creation: a logged arrival shows it.
+    is_only_shown = F.coalesce(F.expr("creations > 0 and logged_creations = 0"), F.lit(False))
     living = endpoints.join(facts, SIDE, "left").withColumn(
-        "last_fact", F.greatest("created_at", "last_fact")
+        "logged", F.greatest("logged", F.when(~is_only_shown, F.col("created_at")))
     )
     missing = _missing(
         living, views.where(F.col("view") == ENDPOINTS).drop("view", "queue"), ["instance", "database"]
@@ -99,16 +107,17 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         queues: `views_of_queues`.
 
     Returns:
-        Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it:
-        a RECEIVED of a message that was ready in a complete queue, a LEFT of a message that waited in a
-        complete transmission_queue, if its last event is a minute older.
+        Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
+        RECEIVED of a message that was ready in a complete queue, a LEFT of one that waited in a complete
+        transmission_queue, if its last logged event is a minute older. `not_before` is its last fact.
     """
     event_type, time = F.col("event_type"), F.col("event_time")
     newest = views.agg(F.max("taken_at").alias("newest"))
     facts = (
         ledger.message_events.groupBy("message_id")
         .agg(
-            F.max(_last_fact()).alias("last_fact"),
+            F.max(F.when(F.col("seen_at").isNull(), time)).alias("logged"),
+            F.max("seen_at").alias("shown"),
             F.min("conversation_id").alias("conversation_id"),
             F.min("sent_by_initiator").alias("sent_by_initiator"),
             F.max("message_type").alias("message_type"),
@@ -118,7 +127,7 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
             F.count(F.when(event_type == "RECEIVED", 1)).alias("takes"),
         )
         .crossJoin(F.broadcast(newest))
-        .where(F.col("last_fact") < F.col("newest") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS"))
+        .where(_is_contradicted("newest"))
     )
     back = _count_redeliveries(ledger)
     ended = (
@@ -133,7 +142,7 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     )
     arrived = facts.where("arrived_at is not null").join(back, "message_id", "left")
     free = arrived.where("takes = 0 or given_back = takes").withColumn(
-        "last_fact", F.greatest("last_fact", "given_back_at")
+        "logged", F.greatest("logged", "given_back_at")
     )
     received = _missing(
         _with_endpoint(free, locations, ~F.col("is_initiator")),
@@ -150,12 +159,18 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
 
 
 def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
-    """The rows with each taken_at at which they existed, were a minute old, and were not in the view."""
-    known = F.col("last_fact") < F.col("taken_at") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
+    """The rows with each taken_at at which they existed and were not in the view."""
     lives = (F.col("created_at") < F.col("taken_at")) & (
         F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at"))
     )
-    return rows.join(F.broadcast(views), key, "inner").where(known & lives)
+    return rows.join(F.broadcast(views), key, "inner").where(_is_contradicted("taken_at") & lives)
+
+
+def _is_contradicted(taken_at: str) -> Column:
+    """Whether a snapshot is later than what is known: `shown` before it, and `logged` a minute before."""
+    minute = F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
+    logged = F.col("logged").isNull() | (F.col("logged") < F.col(taken_at) - minute)
+    return logged & (F.col("shown").isNull() | (F.col("shown") < F.col(taken_at)))
 
 
 def _with_endpoint(messages: DataFrame, locations: DataFrame, sent_by_initiator: Column) -> DataFrame:
@@ -220,8 +235,11 @@ def _rows(missing: DataFrame, event_type: str) -> DataFrame:
         "instance",
         "database",
     )
-    first = missing.groupBy(*what).agg(F.min("taken_at").alias("seen_at"))
-    return event_rows(first, MESSAGES, *what, **_absent(event_type, F.lit(event_type), "message_id"))
+    first = missing.groupBy(*what).agg(
+        F.min("taken_at").alias("seen_at"), F.max(F.greatest("logged", "shown")).alias("not_before")
+    )
+    absent = _absent(event_type, F.lit(event_type), "message_id")
+    return event_rows(first, MESSAGES, *what, "not_before", **absent)
 
 
 def _absent(event_type: str, *key: str | Column) -> dict[str, Column]:
@@ -233,11 +251,6 @@ def _absent(event_type: str, *key: str | Column) -> dict[str, Column]:
         "seen_at": F.col("seen_at"),
         "inferred": F.lit(True),
     }
-
-
-def _last_fact() -> Column:
-    """When an event happened, or a snapshot last showed what it says."""
-    return F.greatest(F.col("event_time"), _just_before("seen_at"))
 
 
 def _just_before(name: str) -> Column:

@@ -20,6 +20,7 @@ ENDPOINTS = """
     gone            | B        | 08:00                | -
     shown           | B        | 08:00                | -
     shown at last   | B        | 08:00                | -
+    shown lately    | B        | 08:00                | -
     moved           | B        | 08:00                | -
     a minute ago    | B        | 11:59                | -
     over a minute   | B        | 11:58:59.999999      | -
@@ -34,11 +35,13 @@ SEEN = """
     shown           | DIALOG_CREATED    | 08:00                | 12:00
     shown           | DIALOG_CREATED    | 08:00                | 13:00
     shown at last   | DIALOG_CREATED    | 08:00                | 13:00
+    shown lately    | DIALOG_CREATED    | 08:00                | 11:59:59
     moved           | MOVE_CONVERSATION | 11:59:30             | -
 """
 ENDS = """
     conversation_id | event_time timestamp | seen_at timestamp | event_type
     gone            | 11:59:59.999999      | 12:00             | END_CONVERSATION
+    shown lately    | 11:59:59.999999      | 12:00             | END_CONVERSATION
     moved           | 12:59:59.999999      | 13:00             | END_CONVERSATION
     a minute ago    | 12:59:59.999999      | 13:00             | END_CONVERSATION
     over a minute   | 11:59:59.999999      | 12:00             | END_CONVERSATION
@@ -56,20 +59,21 @@ BOUND = """
 
 
 def test_endpoints_that_are_shown_no_more(session: SparkSession) -> None:
-    """At the first complete view that is over a minute later than what is known last."""
+    """At the first complete view after the last that shows it, and over a minute after what is logged."""
     side = {"is_initiator": F.lit(False)}
     place = side | {"instance": F.lit("SQL1"), "conversation_handle": F.lit("H")}
     endpoints = frame(session, ENDPOINTS).withColumns(place)
     found = infer_endpoint_ends(endpoints, frame(session, SEEN).withColumns(side), frame(session, VIEWS))
     expected = frame(session, ENDS)
     assert_same(found.select(*expected.columns), expected)
-    assert found.where("inferred and event_id like 'absent/%/false'").count() == 6
+    assert found.where("inferred and event_id like 'absent/%/false'").count() == 7
 
 
 MESSAGES = """
     message_id     | event_type | event_time timestamp | transaction_id | seen_at timestamp | message_type          | conversation_id
     gone           | DELIVERED  | 08:00                | -              | -                 | Order                 | both
     shown          | DELIVERED  | 08:00                | -              | 13:00             | Order                 | both
+    shown lately   | DELIVERED  | 08:00                | -              | 11:59:59          | Order                 | both
     late           | DELIVERED  | 11:59                | -              | -                 | Order                 | both
     lately         | DELIVERED  | 12:59                | -              | -                 | Order                 | both
     received       | DELIVERED  | 08:00                | -              | -                 | Order                 | both
@@ -108,14 +112,15 @@ OUTCOMES = """
     COMMIT     | 10:30                | both outcomes
 """
 GONE = """
-    message_id     | event_type | event_time timestamp | seen_at timestamp
-    gone           | RECEIVED   | 11:59:59.999999      | 12:00
-    late           | RECEIVED   | 12:59:59.999999      | 13:00
-    given back     | RECEIVED   | 11:59:59.999999      | 12:00
-    back lately    | RECEIVED   | 12:59:59.999999      | 13:00
-    sent           | LEFT       | 11:59:59.999999      | 12:00
-    sender over    | LEFT       | 11:59:59.999999      | 12:00
-    error survives | LEFT       | 11:59:59.999999      | 12:00
+    message_id     | event_type | event_time timestamp | seen_at timestamp | not_before timestamp
+    gone           | RECEIVED   | 11:59:59.999999      | 12:00             | 08:00
+    shown lately   | RECEIVED   | 11:59:59.999999      | 12:00             | 11:59:59
+    late           | RECEIVED   | 12:59:59.999999      | 13:00             | 11:59
+    given back     | RECEIVED   | 11:59:59.999999      | 12:00             | 10:00
+    back lately    | RECEIVED   | 12:59:59.999999      | 13:00             | 11:59:30
+    sent           | LEFT       | 11:59:59.999999      | 12:00             | 08:00
+    sender over    | LEFT       | 11:59:59.999999      | 12:00             | 08:00
+    error survives | LEFT       | 11:59:59.999999      | 12:00             | 08:00
 """
 
 

@@ -1,0 +1,140 @@
+"""Between which snapshots a message has gone, and what became of it as far as they show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from pipelines.config.instants import format_instant
+from pipelines.config.snapshots.facts import SERVICE
+from pipelines.explain.message_state import find_last_receive
+from pipelines.explain.read import read_endpoint_events, read_endpoints
+from pipelines.state.messages import ARRIVALS
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import CREATIONS, ENDS, LEFT, QUEUE_FACTS
+from schemas.outputs import CATALOG_HISTORY
+
+Row = Mapping[str, Any]
+RECEIVED, MOVED, SENT = "received", "moved", "sent"
+OR_DROPPED = " or dropped"
+"""The end of a fate where snapshots do not show the endpoint any more."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A message that a snapshot lacks or whose endpoint it shows ended, by absence from a complete view.
+
+    Attributes:
+        since: the last snapshot, or logged fact, that shows it.
+        by: the snapshot that does not.
+        fate: received, sent (from a transmission queue), one of both `or dropped`, or moved: its service had
+            another queue by then.
+        with_conversation: whether the endpoint that held it had ended by then, too.
+    """
+
+    since: datetime
+    by: datetime
+    fate: str
+    with_conversation: bool
+
+    def plain(self) -> dict[str, Any]:
+        """The values for programs."""
+        return {"from": self.since, "to": self.by, "fate": self.fate}
+
+    def sentence(self) -> str:
+        """What is known, in words."""
+        between = f"between {format_instant(self.since)} and {format_instant(self.by)}"
+        if self.fate == RECEIVED:
+            return f"it was received {between}, as far as captures show"
+        if self.fate == SENT:
+            return f"it was sent {between}, as far as captures show"
+        if self.fate == MOVED:
+            return f"it is gone {between}: its service had another queue by then"
+        done = self.fate.removesuffix(OR_DROPPED)
+        gone, end = f"it is gone {between}", "an end of its conversation"
+        if self.with_conversation:
+            gone, end = f"{gone}, with its conversation", "its end"
+        return f"{gone}: {done}, or dropped by {end}; which of the two is not known"
+
+
+def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: datetime) -> Gone | None:
+    """Find between which snapshots a message has gone.
+
+    Args:
+        warehouse: what to read.
+        events: all events of the message.
+        known: its conversation_id and sent_by_initiator.
+        as_of: only events before it count.
+
+    Returns:
+        None if it has not gone, or a log says when.
+    """
+    before = [event for event in events if event["event_time"] < as_of]
+    absent = [event for event in before if event["inferred"] and event["event_type"] in ("RECEIVED", LEFT)]
+    seen = [event for event in before if not event["inferred"]]
+    if not seen or find_last_receive(seen, warehouse.read(QUEUE_FACTS), as_of=as_of):
+        return None
+    arrived = any(event["event_type"] in ARRIVALS for event in seen)
+    # The endpoint that held it: the receiving one in a queue, else the sending one.
+    side = known["sent_by_initiator"] != arrived
+    endpoint_events = read_endpoint_events(warehouse, known["conversation_id"])
+    since = max(event["seen_at"] or event["event_time"] for event in seen)
+    if absent:
+        first = min(absent, key=lambda event: event["event_time"])
+        since, by = first["not_before"] or since, first["seen_at"]
+    else:
+        # An end of the receiver drops what is on its way to it, too.
+        ends = [
+            event
+            for event in endpoint_events
+            if event["event_type"] in ENDS
+            and event["event_time"] < as_of
+            and event["is_initiator"] != known["sent_by_initiator"]
+        ]
+        if not ends:
+            return None
+        first = min(ends, key=lambda event: event["event_time"])
+        if first["seen_at"] is None or first["seen_at"] <= since:
+            return None
+        by = first["seen_at"]
+    is_there = any(
+        event["event_type"] in CREATIONS and event["seen_at"] == by and event["is_initiator"] == side
+        for event in endpoint_events
+    )
+    has_ended = any(
+        event["event_type"] in ENDS and event["event_time"] < by and event["is_initiator"] == side
+        for event in endpoint_events
+    )
+    fate = RECEIVED if arrived else SENT
+    if has_ended or not is_there:
+        return Gone(since, by, fate + OR_DROPPED, has_ended)
+    if arrived and _has_moved(warehouse, known["conversation_id"], side, since, by):
+        fate = MOVED
+    return Gone(since, by, fate, with_conversation=False)
+
+
+def _has_moved(warehouse: Warehouse, conversation_id: str, side: bool, since: datetime, by: datetime) -> bool:
+    """Whether snapshots show another queue of the endpoint's service at `by` than at `since`."""
+    if not warehouse.exists(CATALOG_HISTORY):
+        return False
+    [endpoint] = [row for row in read_endpoints(warehouse, conversation_id) if row["is_initiator"] == side]
+    of_service = warehouse.read(CATALOG_HISTORY).where(f"kind = '{SERVICE}' and attribute = 'queue'")
+    for column, value in (("instance", "instance"), ("database", "database"), ("name", "local_service")):
+        of_service = of_service.where(F.col(column) == endpoint[value])
+    bound = collect_rows(of_service.select("value", "valid_from", "valid_to"))
+
+    def queue_at(moment: datetime) -> Any:
+        return next(
+            (
+                row["value"]
+                for row in bound
+                if (row["valid_from"] is None or row["valid_from"] <= moment)
+                and (row["valid_to"] is None or moment < row["valid_to"])
+            ),
+            None,
+        )
+
+    return bool(queue_at(since) != queue_at(by))

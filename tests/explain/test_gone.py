@@ -1,0 +1,73 @@
+"""What became of messages that one capture shows and the next one does not."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipelines.commands import explain
+from tests.support.factories import NOON, Row, at
+from tests.support.server import Views
+from tests.support.snapshot_views import Server, conversation, ready, shown, views
+
+SOON = NOON + timedelta(seconds=30)
+COMPLETE = ["conversation_endpoints", "transmission_queue", "dbo.TargetQueue"]
+OPEN = [(1, False), (2, False), (3, False)]
+
+
+def of(*endpoints: tuple[int, bool], rows: list[Row], queue: int = 12) -> Views:
+    """The views of endpoints, and of rows in the queue of TargetService."""
+    given = views(
+        conversation_endpoints=[shown(number, side) for number, side in endpoints], dbo_TargetQueue=rows
+    )
+    given["services"][1]["service_queue_id"] = queue
+    return given
+
+
+def asked(server: Server, number: int, as_of: Any, capsys: Any) -> Row:
+    capsys.readouterr()
+    name = f"{conversation(number)}/initiator/0"
+    options = ["--message", name, "--as-of", as_of.isoformat(), "--format", "json"]
+    assert explain.main(["--config", server.project.config, *options]) == 0
+    found: Row = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_fates_of_messages_between_two_captures(embedded: SparkSession, tmp_path: Path, capsys: Any) -> None:
+    """They are 30 s apart: 1 was received, 2 is gone with its endpoint, 3 is there in both."""
+    server = Server(tmp_path)
+    server.snapshot(of(*OPEN, rows=[ready(number, False, 0) for number, _ in OPEN]), NOON, COMPLETE)
+    server.project.run(embedded, NOON)
+    assert len(server.received()) == 3
+    server.snapshot(of((1, False), (3, False), rows=[ready(3, False, 0)]), SOON, COMPLETE)
+    server.project.run(embedded, SOON)
+    between = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T12:00:30Z"}
+    received, dropped, there = (asked(server, number, SOON, capsys) for number in (1, 2, 3))
+    assert received["gone_between"] == {**between, "fate": "received"}
+    assert received["state"] == (
+        "It is in no schedule: it was received between 2026-11-20T12:00:00Z and 2026-11-20T12:00:30Z, as far "
+        "as captures show."
+    )
+    assert dropped["gone_between"] == {**between, "fate": "received or dropped"}
+    assert "with its conversation: received, or dropped by its end" in dropped["state"]
+    assert there["gone_between"] is None
+    [event] = [row for row in server.project.table("message_events") if row["inferred"]]
+    assert (event["event_type"], event["not_before"]) == ("RECEIVED", NOON)
+    # Whoever shows it again shows that it was never gone.
+    server.snapshot(of((1, False), rows=[ready(1, False, 0)]), at(1), COMPLETE)
+    server.project.run(embedded, at(1))
+    assert asked(server, 1, at(1), capsys)["receive"]["position"] == 1
+    server.project.run(embedded, SOON)
+    assert asked(server, 1, SOON, capsys)["gone_between"] is None
+
+
+def test_a_message_of_a_service_that_has_moved(embedded: SparkSession, tmp_path: Path, capsys: Any) -> None:
+    server = Server(tmp_path)
+    server.snapshot(of((1, False), rows=[ready(1, False, 0)]), NOON, COMPLETE)
+    moved = of((1, False), rows=[], queue=11)
+    moved["dbo.InitiatorQueue"] = []
+    server.snapshot(moved, SOON, [*COMPLETE, "dbo.InitiatorQueue"])
+    server.project.run(embedded, SOON)
+    assert asked(server, 1, SOON, capsys)["gone_between"]["fate"] == "moved"
