@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pyspark.sql import functions as F
 
 from pipelines.activation.queues_off import off_sentence
-from pipelines.activation.read import queues_off_at, unconfigured_monitors
+from pipelines.activation.read import unconfigured_monitors
 from pipelines.changes.read import read_changes_before
 from pipelines.changes.view import describe_changes
 from pipelines.config.catalog import Catalog
@@ -68,7 +68,7 @@ def print_summary(
 ) -> None:
     """Print the summary of a published as_of, with its first findings, to standard output."""
     catalog = settings.catalog
-    off = queues_off_at(warehouse, as_of)
+    off = first.off
     (event_counts, waits, received, sent), (statuses, unresolved), found = run_concurrently(
         warehouse.spark,
         lambda: _read_waiting(warehouse, off, as_of),

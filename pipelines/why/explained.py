@@ -43,7 +43,6 @@ def explained_rows(
     *,
     as_of: datetime,
     materialize: Materialize,
-    off: Sequence[Mapping[str, Any]] | None = None,
     is_order_told: bool = True,
 ) -> Explained:
     """Find the causes of all open messages at a published as_of.
@@ -53,12 +52,10 @@ def explained_rows(
         settings: bindings, monitors and snapshots.
         as_of: an as_of that was published.
         materialize: computes a frame once.
-        off: `queues_off_at`, if it is known.
         is_order_told: whether causes that only say what is ahead are found, too.
     """
     catalog = settings.catalog
-    if off is None:
-        off = queues_off_at(warehouse, as_of)
+    off = queues_off_at(warehouse, as_of)
     rows = materialize(open_rows(warehouse, as_of))
     rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
     held = rows.where("endpoint_priority is not null")
@@ -88,6 +85,7 @@ def explained_rows(
         rows=rows,
         near=near,
         locks=partial(locks_of, warehouse, catalog, as_of),
+        queues_off=off,
         off={format_queue(row): _about_off(row) for row in off},
         of_databases=[
             *find_of_databases(warehouse, settings, as_of),

@@ -119,12 +119,14 @@ class Findings:
         counted: one row a code and place, the worst and largest first: `code`, `severity`, PLACE (null where
             the place has none), `messages` and `conversations`.
         told: rows as `findings` of `report_why` has them.
+        off: `queues_off_at`.
         since: since when the oldest message of each of these waits, if it is known.
     """
 
     verdict: str
     counted: list[Row]
     told: list[Row]
+    off: Sequence[Row]
     since: list[datetime | None]
 
     @property
@@ -170,7 +172,7 @@ def find_findings(
     ]
     verdict = verdict_sentence(settings.catalog, found.rows, urgent, as_of)
     counted = [{**{name: row[name] for name in COUNTED}, **place_row(place)} for place, row in pairs]
-    return Findings(verdict, counted, told, [row["since"] for _, row in asked])
+    return Findings(verdict, counted, told, found.queues_off, [row["since"] for _, row in asked])
 
 
 def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:

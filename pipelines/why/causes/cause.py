@@ -38,7 +38,8 @@ class Explained:
         rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
         near: the near misses of their kinds, the columns of NEAR.
         locks: `locks_of` of groups, as few answers ask for it.
-        off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
+        queues_off: `queues_off_at`.
+        off: of these queues: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
         tasks: activated tasks that the newest snapshot shows, by queue as printed; null if not known.
         of_databases: `find_of_databases`, and `find_standing` where no message has the cause.
@@ -48,6 +49,7 @@ class Explained:
     rows: DataFrame
     near: DataFrame
     locks: Callable[[DataFrame], DataFrame]
+    queues_off: Sequence[Row]
     off: Mapping[str, Mapping[str, Any]]
     tasks: Mapping[str, int | None]
     of_databases: Sequence[tuple[Place, Row]]
