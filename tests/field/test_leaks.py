@@ -40,7 +40,7 @@ def test_the_script_ends_what_failed_and_nothing_that_is_not_acknowledged(stuck:
     assert all("state = 'ER') AND NOT EXISTS (SELECT * FROM [dbo].[SyncQueue]" in line for line in ends)
 
 
-def test_what_a_single_capture_does_not_tell_is_no_leak(session: SparkSession, tmp_path: Path) -> None:
+def test_a_second_capture_tells_since_when(session: SparkSession, tmp_path: Path) -> None:
     case = Case.copied("field-42-stuck-outbound", tmp_path / "case")
     capture = case.folder / "captures" / "P01SQL-20261120T100000Z.jsonl"
     rows = [line for line in capture.read_text().splitlines() if '"row":{"enqueue_time":"2026-10' not in line]
@@ -50,6 +50,16 @@ def test_what_a_single_capture_does_not_tell_is_no_leak(session: SparkSession, t
     assert "3 endpoints leak: 3 in state ER (ERROR)" in night
     assert "DO, since when not known: 40" in night
     assert case.ask("leaks")["not_known"] == [{"state": "DO", "endpoints": 40}]
+
+    # A day later they are still so; one whose far side has just ended is none.
+    later = text.replace("2026-11-20T10:00:", "2026-11-21T11:00:").replace("AF1BD09D", "BF1BD09D")
+    next_day = case.folder / "captures" / "P01SQL-20261121T110000Z.jsonl"
+    next_day.write_text(later.replace('"state":"CO"', '"state":"DI"', 1))
+    assert "43 endpoints leak: 40 in state DO (DISCONNECTED_OUTBOUND)" in case.published("latest").out
+    found = case.ask("leaks", "--limit", "50")
+    assert (found["endpoints"], found["not_known"]) == (43, [])
+    since = {row["since"] for row in found["oldest"] if row["state"] == "DO"}
+    assert since == {"2026-11-20T10:00:00Z"}
 
 
 def test_one_group_that_a_task_reads_needs_no_further_reader(session: SparkSession, tmp_path: Path) -> None:
