@@ -53,6 +53,8 @@ from pipelines.config.snapshots.views import columns_in_captures
 
 VERSIONS = (1, 2)
 """Of the form of captures, that this reads."""
+FIRST_YEAR, LAST_YEAR = 1900, 9000
+"""Of the moment of a capture: times close to the ends of the calendar can't be reckoned with."""
 KINDS = ("row", "capture", "read", "count", "end")
 """Keys that tell the kinds of lines."""
 
@@ -204,6 +206,8 @@ class _Reading:
         )
         try:
             capture.taken_at = instant_of(line.get("taken_at"))
+            if not FIRST_YEAR <= capture.taken_at.year <= LAST_YEAR:
+                raise ValueError
         except ValueError:
             raise wrong_key(
                 number, "taken_at", line.get("taken_at"), "a time such as 2026-11-24T07:30:00Z"

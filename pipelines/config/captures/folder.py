@@ -1,6 +1,7 @@
 """The captures of the settings: which files are there, which of them are new, and what is wrong with them."""
 
 import logging
+import os
 import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -201,34 +202,56 @@ def _list(entry: Captures, known: Sequence[KnownCapture], apart: Container[str])
         raise CaptureFault(
             None, "it is not there; make that folder and put captures into it, or correct path"
         )
-    found: list[fs.FileInfo] = []
-    unread: list[fs.FileInfo] = []
-    infos = system.get_file_info(fs.FileSelector(inner))
+    if root.type != fs.FileType.Directory:
+        raise CaptureFault(None, "it is neither a file nor a folder; correct path")
+    infos = _infos(system, inner)
     for info in [*infos]:
         is_day = info.type == fs.FileType.Directory and DAY.fullmatch(PurePosixPath(info.path).name)
         if is_day and prefix + info.path not in apart:
-            infos += system.get_file_info(fs.FileSelector(info.path))
-    for info in sorted(infos, key=lambda each: each.path):
-        name = PurePosixPath(info.path).name
-        if name.startswith(HIDDEN) or not info.is_file:
-            continue
-        (found if _has_ending(name) else unread).append(info)
-    if unread:
-        names = ", ".join(PurePosixPath(info.path).name for info in unread[:5])
-        more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
-        log.warning(
-            "snapshots: %s: %s%s: no capture by the ending, so not read; captures end with %s",
-            short_path(entry.path),
-            names,
-            more,
-            " ".join(ENDINGS),
-        )
+            infos += _infos(system, info.path)
+    seen = [
+        info
+        for info in sorted(infos, key=lambda each: each.path)
+        if info.type != fs.FileType.Directory and not PurePosixPath(info.path).name.startswith(HIDDEN)
+    ]
+    named = [info for info in seen if _has_ending(PurePosixPath(info.path).name)]
+    found = [info for info in named if info.is_file]
+    unread = [info for info in seen if info not in named]
+    endings = f"no capture by the ending, so not read; captures end with {' '.join(ENDINGS)}"
+    _warn_of_unread(entry, unread, endings)
+    _warn_of_unread(entry, [info for info in named if not info.is_file], "no file that can be read")
     if not found and not is_known:
         raise CaptureFault(
             None, "there is no capture in this folder; put the files of the capture script there"
         )
     for info in found:
         yield _file(info, prefix, entry)
+
+
+def _infos(system: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    """What lies in a folder.
+
+    Raises:
+        CaptureFault: a name there is no text.
+    """
+    try:
+        infos = system.get_file_info(fs.FileSelector(folder))
+        if isinstance(system, fs.LocalFileSystem):
+            # It leaves out links that lead nowhere.
+            listed = {PurePosixPath(info.path).name for info in infos}
+            lost = [name for name in os.listdir(folder) if name not in listed]
+            infos += [fs.FileInfo(f"{folder}/{name}", fs.FileType.NotFound) for name in lost]
+        return sorted(infos, key=lambda each: each.path)
+    except UnicodeDecodeError:
+        raise CaptureFault(None, "the name of a file there is no UTF-8; rename it") from None
+
+
+def _warn_of_unread(entry: Captures, infos: Sequence[fs.FileInfo], why: str) -> None:
+    """Name what is not read; a few are enough."""
+    if infos:
+        names = ", ".join(PurePosixPath(info.path).name for info in infos[:5])
+        more = f" and {len(infos) - 5} more" if len(infos) > 5 else ""
+        log.warning("snapshots: %s: %s%s: %s", short_path(entry.path), names, more, why)
 
 
 def _has_ending(name: str) -> bool:

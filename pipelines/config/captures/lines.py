@@ -32,6 +32,8 @@ MOST_SKIPPED = 16 << 20
 """Bytes that are no lines of a capture, beyond as many as its lines have."""
 DEEPEST = 100
 """Levels that brackets in a line may be nested; the script writes two."""
+RULES = b"-+=|* \t\r"
+"""Of which lines consist that tools draw."""
 BRACKETS = re.compile(rb"[\[\]{}]")
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
@@ -153,7 +155,7 @@ def _of_block(block: bytes, first: int) -> Lines:
         longest = int(np.argmax(ends - begins > LONGEST_LINE))
         if len(trimmed[begins[longest] : ends[longest]].decode("utf-8", "replace")) > LONGEST_LINE:
             raise too_long(first + longest)
-    _require_flat(trimmed, bytes_, begins, ends, first)
+    _require_flat(trimmed, ends, range(first, first + len(ends)))
     if _is_plain(bytes_, begins, ends):
         return Lines(trimmed, ends, range(first, first + len(ends)))
     return _of_odd_block(block, first)
@@ -168,26 +170,30 @@ def _is_plain(bytes_: Bytes, begins: Places, ends: Places) -> bool:
     return bool(np.all((bytes_[begins] == ord("{")) & (bytes_[ends - 1] == ord("}")) & is_known))
 
 
-def _require_flat(text: bytes, bytes_: Bytes, begins: Places, ends: Places, first: int) -> None:
+def _require_flat(text: bytes, ends: Places, numbers: Sequence[int]) -> None:
     """Require that no line has brackets nested so deep that a parser may fail.
 
     Raises:
         CaptureFault: a line has.
     """
-    if text.count(b"[") + text.count(b"{") < DEEPEST + 2 * len(ends):
-        return
-    is_opening = (bytes_ == ord("[")) | (bytes_ == ord("{"))
-    opened = np.concatenate(([0], np.cumsum(is_opening)))
-    for place in np.flatnonzero(opened[ends] - opened[begins] > DEEPEST).tolist():
+    bytes_ = np.frombuffer(text, np.uint8)
+    opening = np.flatnonzero((bytes_ == ord("[")) | (bytes_ == ord("{")))
+    # The line of a bracket goes on to the hundredth bracket behind it.
+    lines_of = np.searchsorted(ends, opening[:-DEEPEST])
+    is_far = ends[lines_of] > opening[DEEPEST:]
+    for place in np.unique(lines_of[is_far]).tolist():
+        begin = int(ends[place - 1]) + 1 if place else 0
         depth = 0
-        for bracket in BRACKETS.findall(STRINGS.sub(b"", text[begins[place] : ends[place]])):
+        for bracket in BRACKETS.findall(STRINGS.sub(b"", text[begin : ends[place]])):
             depth += 1 if bracket in b"[{" else -1
             if depth > DEEPEST:
-                raise nested_too_deep(first + place, DEEPEST)
+                raise nested_too_deep(numbers[place], DEEPEST)
 
 
 def _of_odd_block(block: bytes, first: int) -> Lines:
     """The lines of a block one by one."""
+    if b"{" not in block:
+        return _without_objects(block, first)
     objects: list[bytes] = []
     numbers: list[int] = []
     others: list[tuple[int, int, str]] = []
@@ -216,6 +222,22 @@ def _of_odd_block(block: bytes, first: int) -> Lines:
     return Lines(text, ends, numbers, others, broken, widths, skipped)
 
 
+def _without_objects(block: bytes, first: int) -> Lines:
+    """Lines without an object: the first says how a file begins, and the first foreign one counts."""
+    others: list[tuple[int, int, str]] = []
+    at = len(block) - len(block.lstrip())
+    while at < len(block):
+        end = block.index(b"\n", at)
+        text = object_in(block[at:end].strip()).decode("utf-8", "replace")
+        is_foreign = not is_mere_form(text)
+        if is_foreign or not others:
+            others.append((0, first + block.count(b"\n", 0, at), text))
+        if is_foreign:
+            break
+        at = len(block) - len(block[end:].lstrip(RULES + b"\n"))
+    return Lines(b"", np.zeros(0, np.int64), [], others, skipped=len(block))
+
+
 def _of_array(blocks: Iterator[bytes], first: int) -> Iterator[Lines]:
     """The lines of an array whose elements are the lines, or have them."""
     objects: list[bytes] = []
@@ -241,7 +263,9 @@ def _joined(objects: list[bytes], numbers: list[int]) -> Lines:
         if not (line.startswith(b"{") and line.endswith(b"}"))
     }
     widths = [len(line) for line in objects[:100]] if broken else []
-    return Lines(b"".join(line + b"\n" for line in objects), ends, numbers, (), broken, widths)
+    text = b"".join(line + b"\n" for line in objects)
+    _require_flat(text, ends, numbers)
+    return Lines(text, ends, numbers, (), broken, widths)
 
 
 def _elements(blocks: Iterator[bytes], first: int) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from pipelines.config.captures.captured import Row
-from pipelines.config.captures.faults import no_json, no_text, wrong_key
+from pipelines.config.captures.faults import AGAIN, CaptureFault, no_json, no_text, wrong_key
 from pipelines.config.captures.lines import Lines
 from pipelines.config.captures.rows import ViewKey
 from pipelines.config.instants import parse_instant
@@ -57,7 +57,9 @@ def parse(line: bytes, number: int) -> Row:
         found = load(line)
     except UnicodeDecodeError:
         raise no_text(number) from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if "digits" in str(error):
+            raise CaptureFault(number, f"a number in it has thousands of digits; {AGAIN}") from None
         raise no_json(number, line.decode("utf-8", "replace"), ()) from None
     return {str(key).lower(): value for key, value in found.items()}
 

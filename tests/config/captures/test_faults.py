@@ -1,13 +1,18 @@
 """What may be wrong with one capture, and what is said of it: one line with its place."""
 
+import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from pipelines.config.captures.faults import CaptureError
+from pipelines.config.captures.folder import read_captures
+from pipelines.config.model import Captures
 from tests.support.capture_tools import driver, sqlcmd, studio_json
-from tests.support.captures import ID, change_line, find_lines
-from tests.support.read_captures import fault_of, read_file, read_lines, small_lines
+from tests.support.captures import ID, change_line, find_lines, write_capture
+from tests.support.read_captures import fault_of, read_file, read_lines, rows_of, small_lines
 
 LINES = small_lines()
 OTHER = small_lines(id="11111111-2222-3333-4444-555555555555")
@@ -39,6 +44,12 @@ def about(view: str) -> int:
     """The place of the line about a view, which counts its rows."""
     [place] = [at for at in find_lines(LINES, view=view) if "count" in json.loads(LINES[at])]
     return place
+
+
+def nested(levels: int, place: int) -> list[str]:
+    """The lines, with brackets in brackets under a key of one that no reader knows."""
+    brackets = "[" * levels + "]" * levels
+    return [*LINES[:place], LINES[place].replace("{", f'{{"x":{brackets},', 1), *LINES[place + 1 :]]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +178,19 @@ def test_nothing_is_no_capture(tmp_path: Path, content: bytes) -> None:
             for view, rows in (("queue", 3), ("conversation_endpoints", 6), ("services", 2))
         ),
         (changed(QUEUE, error="x" * (1 << 20)), QUEUE + 1, ["1,048,576 characters"]),
+        # Values of another type, and moments that can't be reckoned with.
+        (changed(QUEUE, error=["x"]), QUEUE + 1, ['error is ["x"]', "a text or null"]),
+        (changed(QUEUE, other_statuses=[7]), QUEUE + 1, ["other_statuses is [7]"]),
+        (changed(1, reason={"a": 1}), 2, ["reason"]),
+        (changed(0, utc_offset_minutes="60"), 1, ["utc_offset_minutes"]),
+        *((changed(0, taken_at=f"{year}-01-01T00:00:00Z"), 1, ["taken_at"]) for year in ("0001", "9999")),
+        (nested(101, QUEUE), QUEUE + 1, ["100 levels of brackets"]),
+        (nested(30_000, QUEUE - 1), QUEUE, ["100 levels of brackets"]),
+        (
+            [line.replace('"status":1', f'"status":{"1" * 5000}') for line in LINES],
+            QUEUE - 2,
+            ["thousands of digits"],
+        ),
     ],
 )
 def test_a_line_that_contradicts(tmp_path: Path, lines: list[str], place: int, words: list[str]) -> None:
@@ -231,3 +255,48 @@ def test_only_the_first_fault_is_told(tmp_path: Path) -> None:
     lines[5] = lines[5][:100]
     lines[8] = "Msg 1"
     assert refuse(tmp_path, lines).startswith("c.txt:6: the line is cut")
+
+
+@pytest.mark.parametrize("filler", [b"\n", b"-\n", b" \r\n", b"note\n"], ids=repr)
+def test_more_blank_and_foreign_lines_than_any_tool_writes(tmp_path: Path, filler: bytes) -> None:
+    """A small compressed file may hold gigabytes of them."""
+    much = filler * ((17 << 20) // len(filler))
+    fault = refuse(tmp_path, gzip.compress(much + driver(LINES), 1))
+    assert "more than 16 MiB up to this line are blank or no lines of a capture" in fault
+    few = filler * 100
+    (tmp_path / "d.txt").write_bytes(few + driver(LINES))
+    read_file(tmp_path / "d.txt")
+
+
+def test_lines_nested_too_deep_in_an_array(tmp_path: Path) -> None:
+    assert "100 levels of brackets" in refuse(tmp_path, studio_json(nested(30_000, 3)), "c.json")
+    assert "100 levels of brackets" in refuse(tmp_path, b"[" * 100_000, "c.json")
+
+
+def test_unknown_keys_are_read_and_not_kept(tmp_path: Path) -> None:
+    more = "".join(f'"k{number}":{number},' for number in range(2000))
+    lines = [line.replace('"row":{', f'"row":{{{more}') for line in LINES]
+    found, plain = read_lines(tmp_path, lines), read_lines(tmp_path, LINES)
+    assert rows_of(found, "services") == rows_of(plain, "services")
+    queues = [rows_of(each, "queue dbo.TargetQueue") for each in (found, plain)]
+    assert [[row.keys() for row in rows] for rows in queues] == [[queues[1][0].keys()] * 3] * 2
+
+
+def test_names_that_are_no_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A broken link and a pipe stand among captures."""
+    write_capture(tmp_path / "captures" / "c.jsonl", LINES)
+    (tmp_path / "captures" / "broken.jsonl").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "captures" / "pipe.jsonl")
+    entry = Captures(path=str(tmp_path / "captures"))
+    found = read_captures([entry], [], None, are_new_read=True)
+    assert len(found.new) == 1
+    assert "broken.jsonl, pipe.jsonl: no file that can be read" in caplog.text
+    with pytest.raises(CaptureError, match="neither a file nor a folder"):
+        read_captures([Captures(path=str(tmp_path / "captures" / "pipe.jsonl"))], [], None, are_new_read=True)
+
+
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    write_capture(tmp_path / "captures" / "c.jsonl", LINES)
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/captures/\xff.jsonl")).touch()
+    with pytest.raises(CaptureError, match="no UTF-8; rename it"):
+        read_captures([Captures(path=str(tmp_path / "captures"))], [], None, are_new_read=True)
