@@ -20,6 +20,7 @@ DESCRIPTION = (
     "message_type",
     "size_bytes",
     "why_still_here",
+    "shown_in",
 )
 ENDPOINTS = (
     "sender_instance",
@@ -48,7 +49,7 @@ def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, of
     """
     waiting = _with_sendable_at(_waiting(messages, bindings), [])
     forwarded = _with_sendable_at(_forwarded(messages, forwarding, bindings), ["instance"])
-    return _with_queue_off(waiting.unionByName(forwarded), off).drop("destination_queue")
+    return _with_queue_off(waiting.unionByName(forwarded), off).drop("destination_queue", "shown_in")
 
 
 def with_transmit_priority(
@@ -224,7 +225,7 @@ def _with_sendable_at(rows: DataFrame, by: list[str]) -> DataFrame:
 def _with_queue_off(rows: DataFrame, off: DataFrame) -> DataFrame:
     """Add the queue of the same instance that is off, for which a message waits, and since when it is off.
 
-    The database of that queue holds the message.
+    The database of that queue holds the message, unless a snapshot shows it in another transmission queue.
     """
     named = {"name": "waits_for", "off_since": "waits_since", "off_source": "waits_source"}
     destinations = off.withColumnsRenamed({name: f"destination_{name}" for name in QUEUE} | named)
@@ -237,7 +238,9 @@ def _with_queue_off(rows: DataFrame, off: DataFrame) -> DataFrame:
     is_held = is_here & F.col("waits_for").isNotNull()
     return known.withColumns(
         {
-            "database": F.when(is_held, F.col("destination_database")).otherwise(F.col("database")),
+            "database": F.when(~F.col("forwarded") & F.col("shown_in").isNotNull(), F.col("shown_in"))
+            .when(is_held, F.col("destination_database"))
+            .otherwise(F.col("database")),
             **{name: F.when(is_here, F.col(name)) for name in named.values()},
         }
     )

@@ -89,7 +89,7 @@ def describe_messages(
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
         and `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a
         snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
-        latest snapshot that shows it in a transmission queue.
+        latest snapshot that shows it in a transmission queue, and `shown_in`, that queue's database.
 
     The least and the greatest value together cost a third of the earliest one, and agree for most messages.
     """
@@ -104,6 +104,7 @@ def describe_messages(
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
             *_times(),
             F.max(F.when(says_why, F.col("transmission_status"))).alias("why_still_here"),
+            F.max(F.when(says_why, F.col("database"))).alias("shown_in"),
             F.count(F.when(says_why, 1)).alias("times_shown"),
         )
     )
@@ -111,9 +112,10 @@ def describe_messages(
     for name in OF_ANY_EVENT:
         agree &= F.col(name).eqNullSafe(F.col(f"greatest_{name}"))
     differing = extremes.where(~agree).select("message_id").join(message_events, "message_id")
-    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", "why_still_here"]
-    latest = F.max_by("transmission_status", F.when(says_why, seen_at)).alias("why_still_here")
-    exact = _describe_by_earliest_events(differing, latest).select(*names)
+    shown = {"why_still_here": "transmission_status", "shown_in": "database"}
+    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", *shown]
+    latest = [F.max_by(of, F.when(says_why, seen_at)).alias(name) for name, of in shown.items()]
+    exact = _describe_by_earliest_events(differing, *latest).select(*names)
     return extremes.where(agree).select(*names).unionByName(exact)
 
 

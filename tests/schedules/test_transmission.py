@@ -22,8 +22,8 @@ ENDPOINT = (
 MESSAGES = ", ".join(
     [
         "message_id string, conversation_id string, sent_by_initiator boolean, message_type string",
-        "message_sequence_number bigint, size_bytes bigint, why_still_here string, sent_at timestamp",
-        "waits boolean, home_instance string",
+        "message_sequence_number bigint, size_bytes bigint, why_still_here string, shown_in string",
+        "sent_at timestamp, waits boolean, home_instance string",
         *(f"{side}_{column}" for side in ("sender", "receiver") for column in ENDPOINT),
     ]
 )
@@ -99,16 +99,18 @@ def test_a_destination_is_that_of_the_endpoint_else_the_nearest_service(draw: Dr
     off = "instance | database | queue | name | off_source\n SQL1 | B | Q | [SQL1].B.Q | catalog"
     of_endpoint = {"receiver_exists": True, "receiver_instance": "SQL1", "receiver_database": "B"}
     messages = draw.rows(MESSAGES, **SENT | of_endpoint)("""
-        message_id | receiver_queue
-        known      | Q
-        another    | P
-        nowhere    | -
+        message_id | receiver_queue | shown_in
+        known      | Q              | -
+        another    | P              | -
+        nowhere    | -              | -
+        shown      | Q              | A
     """)
     draw.require(sent(draw, messages, bindings=catalog, off=off), TRANSMISSION_SCHEDULE)("""
         message_id | database | waits_for  | waits_since | waits_source
         known      | B        | [SQL1].B.Q | -           | catalog
         another    | A        | -          | -           | -
         nowhere    | A        | -          | -           | -
+        shown      | A        | [SQL1].B.Q | -           | catalog
     """)
 
 
