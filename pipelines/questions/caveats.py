@@ -12,7 +12,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import describe_age
 from pipelines.storage.published import newest_data_at, read_published_runs
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, OVERRULED
+from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS, MESSAGES, OVERRULED
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
 
@@ -20,8 +20,8 @@ def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Yield a sentence for each thing that is not known and that figures of all places depend on.
 
     The newest data is old at as_of; no input has a RECEIVED; endpoints that ended by one source and stand
-    open in their own database; databases of which no input says whether they
-    honor priorities.
+    open in their own database, or were created in several databases; databases of which no input says whether
+    they honor priorities.
     """
     runs = read_published_runs(warehouse, "as_of", "started_at", "newest_data")
     if age := describe_age(newest_data_at(runs, as_of), as_of):
@@ -33,10 +33,26 @@ def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
             f"no input has a RECEIVED event{since}: messages that were received, but not logged so, count as "
             "waiting"
         )
-    yield from _say_contradictions(warehouse.read_left(ENDPOINT_FACTS, as_of), as_of)
+    endpoint_events = warehouse.read_left(ENDPOINT_FACTS, as_of)
+    yield from _say_contradictions(endpoint_events, as_of)
+    yield from _say_several_places(endpoint_events, as_of)
     yield from say_unknown_honor(
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).where("not forwarded and honored is null")
     )
+
+
+def _say_several_places(endpoint_events: DataFrame, as_of: datetime) -> Iterator[str]:
+    """Yield a sentence if the log creates endpoints in several databases: the first creation decides."""
+    is_logged = F.col("event_type").isin(*CREATIONS) & F.col("seen_at").isNull()
+    creations = events_before(endpoint_events, as_of).where(is_logged)
+    names = [F.min(name) != F.max(name) for name in ("instance", "database")]
+    places = creations.groupBy(*SIDE).agg((names[0] | names[1]).alias("are_several"))
+    if count := places.where("are_several").count():
+        endpoints = "1 endpoint" if count == 1 else f"{count} endpoints"
+        yield (
+            f"{endpoints} created in several databases by the log: the first creation decides; name failover "
+            "partners under aliases, and leave the events of a copy out"
+        )
 
 
 def _say_contradictions(endpoint_events: DataFrame, as_of: datetime) -> Iterator[str]:

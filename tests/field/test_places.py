@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
+from tests.support.factories import endpoint_event
 
 COPIES = "field-25-database-copy"
 
@@ -65,3 +66,16 @@ def test_the_own_database_says_whether_an_endpoint_is_open(session: SparkSession
     )
     [message] = case.ask("next", "--queue", "JobDB.Q")["next"]
     assert message["message_id"] == "57CDC10C-2FD6-065E-9E27-0044A2D5BBA7/initiator/0"
+
+
+def test_the_log_of_two_databases_with_one_endpoint(session: SparkSession, tmp_path: Path) -> None:
+    """The first creation decides, and the summary says how many endpoints that are."""
+    case = Case(tmp_path)
+    created = endpoint_event(event_time="2026-11-20T09:00:00Z", event_id="1")
+    later = {"event_time": "2026-11-20T09:30:00Z", "event_id": "2", "database": "Copy"}
+    case.set_log({"endpoint_events": [created, {**created, **later}], "message_events": []})
+    case.set_catalog({"name": "SQL1"})
+    night = case.published()
+    assert "1 endpoint created in several databases by the log: the first creation decides" in night.out
+    [row] = case.table("endpoints")
+    assert row["database"] == created["database"]
