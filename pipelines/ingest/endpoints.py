@@ -201,7 +201,8 @@ def resolve_endpoints(
         The rows of `find_created` with the columns of the table `endpoints`, without closed_on and fold; key
         (conversation_id, is_initiator).
 
-    A stored priority stays while the columns of `RESOLVED_FROM` are the same, even if rules change. See
+    A priority that the ladder gave stays while the columns of `RESOLVED_FROM` are the same, even if rules
+    change. See
     docs/semantics.md#priority-of-an-endpoint.
     """
     with_groups = (
@@ -239,6 +240,7 @@ def _identity() -> list[Column]:
         .otherwise("lifetime")
         .alias("created_by"),
         F.when(inferred | F.col("seen_at").isNull(), "ladder").otherwise("server").alias("level_source"),
+        F.col("seen_at").alias("shown_at"),
         either(F.col("conversation_id"), "conversation_group_id", "first_group_id"),
         created_at.alias("created_at"),
         F.when(~inferred, F.col("expires_at")).alias("expires_at"),
@@ -264,11 +266,14 @@ def _with_stored_priority(created: DataFrame, known: DataFrame, levels: DataFram
         *SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *RESOLVED)]
     )
     resolved = before.join(
-        with_level(created, levels).withColumn("server_level", server_level), SIDE, "right"
+        with_level(created, levels, shown_at=F.col("shown_at")).withColumn("server_level", server_level),
+        SIDE,
+        "right",
     )
-    same = F.lit(True)
+    # What rules say of a level of the server's follows from all snapshots, in whatever order they came.
+    same = F.col("level_source") == "ladder"
     for name in RESOLVED_FROM:
         same &= F.col(name).eqNullSafe(F.col(f"was_{name}"))
     return resolved.withColumns(
         {name: F.when(same, F.col(f"was_{name}")).otherwise(F.col(name)) for name in RESOLVED}
-    ).drop("server_level", *[f"was_{name}" for name in (*RESOLVED_FROM, *RESOLVED)])
+    ).drop("server_level", "shown_at", *[f"was_{name}" for name in (*RESOLVED_FROM, *RESOLVED)])

@@ -104,21 +104,23 @@ def levels_of_kinds(kinds: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
-def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
+def with_level(endpoints: DataFrame, levels: DataFrame, *, shown_at: Column | None = None) -> DataFrame:
     """Give each endpoint its priority: the ladder's, or the server's if its creation was not logged.
 
     Args:
         endpoints: any frame with ENDPOINT_NAMES, created_at, `level_source` (server or ladder; null is
             ladder) and `logged_priority`, which is the server's level; any grain.
         levels: `levels_of_kinds` of all their kinds; its other columns are added, too.
+        shown_at: when a snapshot first showed the endpoint; None takes the rules that stand today.
 
     Returns:
         The same rows with `priority`, `rule_name` and `ladder_step`. For the server's level, rule_name and
-        ladder_step are those of the current rules if they give the same level, else null: the creation was
-        not logged, so its rules are unknown. They are null, too, where a name that is not known decides.
+        ladder_step are those of the rules at `shown_at` if they give the same level, else null: the creation
+        was not logged, so its rules are unknown. They are null, too, where a name that is not known decides.
     """
     by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
-    moment = F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at"))
+    of_server = F.lit(STANDING).cast("timestamp") if shown_at is None else shown_at
+    moment = F.when(by_server, of_server).otherwise(F.col("created_at"))
     rows = endpoints.withColumn("moment", moment)
     condition = is_in_period(F.col("moment"), F.col("since"), F.col("until"))
     for name in ENDPOINT_NAMES:

@@ -21,14 +21,14 @@ def restated(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     Returns:
         The same rows with the `priority`, `rule_name` and `ladder_step` of the current rules at their
         creation, the previous values as `was_priority`, `was_rule_name` and `was_ladder_step`, and `changes`,
-        whether any of the three differs.
+        whether any of the three differs and the ladder decides it: it does not decide the server's levels.
     """
     levels = levels_of_kinds(endpoints.select(*ENDPOINT_NAMES).distinct(), rules)
     resolved = with_level(endpoints.withColumnsRenamed(WAS), levels)
-    changes = F.lit(False)
+    changes, by_ladder = F.lit(False), F.coalesce(F.col("level_source") == "ladder", F.lit(True))
     for name, was in WAS.items():
         changes |= ~F.col(name).eqNullSafe(F.col(was))
-    return resolved.withColumn("changes", changes)
+    return resolved.withColumn("changes", changes & by_ladder)
 
 
 def changes_by_kind(restated_endpoints: DataFrame) -> DataFrame:

@@ -235,12 +235,15 @@ RESOLVED = """
     other far one    | G                     | 8            | New       | 4               | Q
     of the server    | G                     | 8            | New       | 4               | Q
     server, other    | G                     | 7            | -         | -               | Q
-    server, stored   | G                     | 2            | Old       | 8               | Q
+    server, stored   | G                     | 7            | -         | -               | Q
 """
 
 
 def test_a_priority_stays_until_what_decided_it_changes(session: SparkSession) -> None:
-    """Rules that changed since do not change it, and beside the log no level of a later snapshot does."""
+    """Rules that changed since do not change it, and beside the log no level of a later snapshot does.
+
+    A level of the server's stays, and the rules that the first snapshot of its endpoint shows explain it.
+    """
     is_move = F.col("event_type") == "MOVE_CONVERSATION"
     group = F.when(is_move, F.concat(F.lit("G "), F.date_format("event_time", "HH:mm"))).otherwise("G")
     names = {"instance": "SQL1", "database": "B", "contract": "Gold", "local_service": "Target"}
@@ -263,7 +266,12 @@ def test_a_priority_stays_until_what_decided_it_changes(session: SparkSession) -
         instance | database | contract | local_service | remote_service | priority int | rule_name | ladder_step int | queue
         SQL1     | B        | Gold     | Target        | Initiator      | 8            | New       | 4               | Q
         """,  # noqa: E501
-    ).withColumns({name: F.lit(None).cast("timestamp") for name in ("since", "until")})
+    ).withColumns(
+        {
+            **{name: F.lit(None).cast("timestamp") for name in ("since", "until")},
+            "is_undecided": F.lit(False),
+        }
+    )
     none = frame(session, NO_ONE_KNOWN)
     messages = message_events(session, ARRIVALS).limit(0)
     sides = conversation_sides(events, messages, none)
