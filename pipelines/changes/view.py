@@ -1,6 +1,6 @@
 """Tell what changed between two as_ofs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipelines.config.instants import format_instant
@@ -11,6 +11,8 @@ from pipelines.why.causes.cause import ORDER
 from pipelines.why.view import format_place
 
 Row = Mapping[str, Any]
+MOST = 3
+"""Databases that the line about conversations names."""
 COLUMNS = {
     "rules": ("change", "instance", "database", "name", "at", "old", "new"),
     "catalog": ("instance", "database", "kind", "name", "attribute", "at", "old", "new"),
@@ -60,7 +62,7 @@ def describe_changes(changes: Row) -> list[str]:
 
 def _lines(changes: Row) -> Iterator[str]:
     if rows := changes["conversations"]:
-        yield f"conversations: {format_list([_conversations(row) for row in rows])}"
+        yield f"conversations: {'; '.join([_conversations(row) for row in rows[:MOST]])}{_more(rows)}"
     if rows := changes["places"]:
         names = ("messages_then", "messages_now", "arrived_at_least", "received_at_least")
         then, now, arrived, received = (sum(row[name] for row in rows) for name in names)
@@ -81,11 +83,15 @@ def _lines(changes: Row) -> Iterator[str]:
         yield f"snapshots: {format_list([_fact(row) for row in rows])}"
 
 
+def _more(rows: Sequence[Row]) -> str:
+    return f"; and {len(rows) - MOST:,} more databases" if len(rows) > MOST else ""
+
+
 def _conversations(row: Row) -> str:
     unread = row["unread_gone"]
-    with_unread = f" with {format_count(unread, 'unread message')}" if unread else ""
+    told = f", with {format_count(unread, 'message')} that no fact shows as received"
     database = format_database((row["instance"], row["database"]))
-    return f"{database} began {row['begun']:,} and ended {row['gone']:,}{with_unread}"
+    return f"{row['begun']:,} began and {row['gone']:,} ended in {database}{told if unread else ''}"
 
 
 def _rule(row: Row) -> str:
