@@ -1,7 +1,7 @@
 """The nightly run: rules, ingest, schedules and activation, publish.
 
 It ends with exit code 6 if an expectation of the settings is not met, but with `--no-expect`. With
-`--fail-on unresolved` it also does so if it published open messages that can't be placed.
+`--fail-on unresolved` it also does so if it published open messages that are not matched to a queue.
 
 priorities nightly --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
@@ -18,7 +18,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.console.invocation import command_line
 from pipelines.console.terminal import to_json
-from pipelines.console.wording import format_count
+from pipelines.console.wording import count_unmatched
 from pipelines.expectations.read import not_met, read_expectations
 from pipelines.expectations.view import describe_not_met
 from pipelines.metrics.read import read_metrics
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--fail-on",
         choices=("unresolved",),
-        help=f"publish, then end with exit code {NOT_MET} if open messages can't be placed",
+        help=f"publish, then end with exit code {NOT_MET} if open messages are not matched to a queue",
     )
     parser.add_argument(
         "--no-expect",
@@ -67,7 +67,14 @@ def main(argv: Sequence[str]) -> int:
     if is_json and run.findings:
         print(to_json(report_night(warehouse, settings.at(run.as_of), run.as_of, run.findings)))
     elif not options.quiet and run.findings:
-        print_summary(warehouse, settings.at(run.as_of), run.as_of, run.findings, wide=options.wide)
+        print_summary(
+            warehouse,
+            settings.at(run.as_of),
+            run.as_of,
+            run.findings,
+            wide=options.wide,
+            verbose=options.verbose,
+        )
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"
     for row in missed:
@@ -76,8 +83,8 @@ def main(argv: Sequence[str]) -> int:
     if unresolved:
         at = format_instant(run.as_of)
         print(
-            f"error: --fail-on unresolved: published, but {format_count(unresolved, 'open message')} "
-            f"can't be placed at {at}; "
+            "error: --fail-on unresolved: published, but "
+            f"{count_unmatched(unresolved, 'open message')} at {at}; "
             f"{command_line('waiting', '--as-of', at, config=settings.path)} says why",
             file=sys.stderr,
         )

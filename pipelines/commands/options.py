@@ -83,7 +83,8 @@ class Parser(argparse.ArgumentParser):
         self.shared.add_argument(
             "--verbose",
             action="store_true",
-            help="log every write (table, rows, files, seconds), and show the traceback of an error",
+            help="log every write (table, rows, files, seconds), and show the traceback of an error; "
+            "nightly also shows more notes, counts of events and the first rows of the schedules",
         )
 
     def add_config(self) -> None:

@@ -52,6 +52,11 @@ def format_count(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
+def count_unmatched(count: int, thing: str = "message") -> str:
+    """Write how many messages are in no schedule: 3 messages are not matched to a queue."""
+    return f"{format_count(count, thing)} {'is' if count == 1 else 'are'} not matched to a queue"
+
+
 def format_age(age: timedelta) -> str:
     """Write an age in its largest unit, rounded down: 75 min, 16 h, 9 days. One of a unit is too coarse."""
     if age < timedelta(hours=2):

@@ -1,4 +1,4 @@
-"""Print the summary of a run: what to look at first, findings, counts of events, and what waits."""
+"""Print the summary of a run: the verdict, findings and what to do, what waits, and what changed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,92 +50,129 @@ from schemas.outputs import (
 
 T = TypeVar("T")
 Row = dict[str, Any]
+Question = Callable[[Warehouse, datetime], Iterable[str]]
+"""Whose answers are sentences."""
 FirstRows = tuple[str, list[Row]]
 """A queue or instance, and its first messages."""
 MOST_WAITING = 6
 """Queues and sending instances that are printed."""
 MOST_FINDINGS = 5
-"""Findings that are printed."""
+"""Notes and changes that are printed."""
 MOST_STATUSES = 10
 """Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
 """Messages of each schedule that are printed."""
-WAITS = ("where", "messages", "held_back", "highest", "oldest")
+NOT_READY = "locked_or_off"
+"""Messages of locked groups and of queues that are off; of an instance, those that wait for such a queue."""
+WAITS = ("where", "messages", NOT_READY, "highest_level", "oldest")
 
 
 def print_summary(
-    warehouse: Warehouse, settings: Settings, as_of: datetime, first: Findings, *, wide: bool = False
+    warehouse: Warehouse,
+    settings: Settings,
+    as_of: datetime,
+    first: Findings,
+    *,
+    wide: bool = False,
+    verbose: bool = False,
 ) -> None:
-    """Print the summary of a published as_of, with its first findings, to standard output."""
+    """Print the summary of a published as_of, with its first findings, to standard output.
+
+    Args:
+        warehouse: the tables.
+        settings: what holds at this as_of.
+        as_of: the instant.
+        first: its findings.
+        wide: whether ids and columns are left whole.
+        verbose: whether more notes, counts of events and the first rows of the schedules follow.
+    """
     catalog = settings.catalog
     off = first.off
-    (event_counts, waits, received, sent), (statuses, unresolved), found = run_concurrently(
+    questions: list[Question] = [
+        partial(_activation_findings, off),
+        partial(_monitor_findings, catalog),
+        _single_groups,
+        *([_overtaken_findings] if verbose else []),
+        _rejected_findings,
+        _status_findings,
+    ]
+    waits, (statuses, unresolved), (leaks, caveats, *others) = run_concurrently(
         warehouse.spark,
         lambda: _read_waiting(warehouse, off, as_of),
         lambda: _ask_concurrently(warehouse, as_of, _read_statuses, count_unresolved),
-        lambda: _ask_concurrently(
-            warehouse,
-            as_of,
-            find_caveats,
-            partial(_activation_findings, off),
-            partial(_monitor_findings, catalog),
-            _single_groups,
-            _overtaken_findings,
-            _rejected_findings,
-            _status_findings,
-            _leak_lines,
-        ),
+        lambda: _ask_concurrently(warehouse, as_of, _leak_lines, find_caveats, *questions),
     )
-    # Caveats about all figures come first, then the most urgent findings.
-    caveats, *others, leaks = found
-    findings = [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
-    findings += [finding for each in others for finding in each]
+    # Caveats about all figures come first.
+    notes = [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
+    notes += [note for each in others for note in each]
     since_before = read_changes_before(warehouse, settings, as_of)
-    changes = tell_changes(settings, _published_before(warehouse, as_of), as_of)
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
     console.print(first.verdict, style="bold", soft_wrap=True)
     if since_before is not None:
         for line in describe_changes(since_before):
             _print_line(console, escape_line(line))
-    if first.told:
-        console.print("Look at first", style="bold")
-    for finding in first.told:
-        _print_line(console, f"- {format_place(finding)}: {finding['sentence']}")
-        _print_line(console, f"  {finding['action']}")
-    _print_changes(console, changes, command)
+    _print_findings(console, first, command)
+    _print_changes(console, tell_changes(settings, _published_before(warehouse, as_of), as_of), command)
     for line in leaks:
         _print_line(console, f"{line}: {command('leaks')}")
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
-    if findings:
+    if notes:
         console.print("Note", style="bold")
-        for finding in findings[:MOST_FINDINGS]:
-            _print_line(console, f"- {finding}")
+    for note in notes if verbose else notes[:MOST_FINDINGS]:
+        _print_line(console, f"- {note}")
     if expected := read_expectations(warehouse, settings, as_of):
         print_expectations(console, expected, as_of)
-    print_rows(console, "Events so far", event_counts, ("source", *EVENT_COUNTS))
-    if waits:
-        print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:MOST_WAITING], WAITS)
-        if len(waits) > MOST_WAITING:
-            _print_line(
-                console, f"and {len(waits) - MOST_WAITING} more places: {command('waiting')} lists them"
-            )
-    elif unresolved or off:
-        _print_line(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
-    else:
-        _print_line(console, f"Nothing waits at {format_instant(as_of)}.")
+    _print_waits(console, waits, as_of, command)
+    if verbose:
+        print_rows(console, "Events so far", count_events(warehouse), ("source", *EVENT_COUNTS))
+        _print_first_rows(console, warehouse, catalog, waits, as_of)
+    _print_line(console, f"Tables: {warehouse.root}. Next:")
+    for name, *options in _questions(waits):
+        _print_line(console, f"  {command(name, *options)}")
+
+
+def _print_findings(console: Terminal, first: Findings, command: Callable[..., str]) -> None:
+    if first.told:
+        console.print("Look at first", style="bold")
+    for finding in first.told:
+        severity = finding["severity"].capitalize()
+        _print_line(console, f"- {severity}. {format_place(finding)}: {finding['sentence']}")
+        _print_line(console, f"  To do: {finding['action']}")
+    if first.more:
+        _print_line(console, f"and {format_count(first.more, 'more finding')}: {command('why')}")
+
+
+def _print_waits(
+    console: Terminal, waits: Sequence[Row], as_of: datetime, command: Callable[..., str]
+) -> None:
+    if not waits:
+        _print_line(console, f"No queue and no instance has a message that waits at {format_instant(as_of)}.")
+        return
+    rows = [{**row, "oldest": row["oldest"].replace(microsecond=0)} for row in waits[:MOST_WAITING]]
+    print_rows(console, f"Waiting at {format_instant(as_of)}", rows, WAITS)
+    if len(waits) > MOST_WAITING:
+        more = format_count(len(waits) - MOST_WAITING, "more place")
+        _print_line(console, f"and {more}: {command('waiting')}")
+
+
+def _print_first_rows(
+    console: Terminal, warehouse: Warehouse, catalog: Catalog, waits: Sequence[Row], as_of: datetime
+) -> None:
+    """Print the first rows of the longest queue and of the longest instance."""
+    able = [row for row in waits if row["messages"] > (row[NOT_READY] or 0)]
+    received, sent = _ask_concurrently(
+        warehouse,
+        as_of,
+        partial(_read_first_received, [row for row in able if "queue" in row][:1]),
+        partial(_read_first_sent, [row for row in able if "queue" not in row][:1]),
+    )
     for where, rows in received:
         print_received(console, f"First rows of receive_schedule, {where}", rows)
     for where, rows in sent:
-        print_sent(
-            console,
-            f"First rows of transmission_schedule, {where}",
-            with_open_destinations(rows, where, catalog),
-        )
-    _print_line(console, f"Tables: {warehouse.root}. Next:")
-    for name, *options in _questions(waits, received, sent):
-        _print_line(console, f"  {command(name, *options)}")
+        shown = with_open_destinations(rows, where, catalog)
+        print_sent(console, f"First rows of transmission_schedule, {where}", shown)
 
 
 def _published_before(warehouse: Warehouse, as_of: datetime) -> datetime | None:
@@ -155,40 +192,19 @@ def _print_changes(console: Terminal, changes: Sequence[str], command: Callable[
         )
 
 
-def _questions(
-    waits: Sequence[Row], received: Sequence[FirstRows], sent: Sequence[FirstRows]
-) -> Iterator[tuple[str, ...]]:
-    """Commands with options for further questions, about a queue and a message that there are."""
+def _questions(waits: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """Commands with options for further questions, about a queue that there is."""
     yield ("why",)
     yield ("waiting",)
     for row in [row for row in waits if "queue" in row][:1]:
         yield "next", "--queue", row["where"]
-    for _, rows in [*received, *sent][:1]:
-        yield "explain", "--message", rows[0]["message_id"]
     yield "report", "--out", "page.html"
 
 
-def _read_waiting(
-    warehouse: Warehouse, off: Sequence[Row], as_of: datetime
-) -> tuple[list[Row], list[Row], list[FirstRows], list[FirstRows]]:
-    """Read counts of events, waiting messages, and first rows of the longest queue and instance."""
-    event_counts, queues, instances = _ask_concurrently(
-        warehouse,
-        as_of,
-        _count_events,
-        _read_queues,
-        partial(_read_instances, off),
-    )
-    waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
-    ready = [row for row in waits if "queue" in row and row["messages"] > row["held_back"]]
-    sending = [row for row in waits if "queue" not in row and row["messages"] > (row["held_back"] or 0)]
-    received, sent = _ask_concurrently(
-        warehouse,
-        as_of,
-        partial(_read_first_received, ready[:1]),
-        partial(_read_first_sent, sending[:1]),
-    )
-    return event_counts, waits, received, sent
+def _read_waiting(warehouse: Warehouse, off: Sequence[Row], as_of: datetime) -> list[Row]:
+    """Read what waits in queues and at sending instances, most messages first."""
+    queues, instances = _ask_concurrently(warehouse, as_of, _read_queues, partial(_read_instances, off))
+    return sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
 
 
 def _ask_concurrently(
@@ -210,10 +226,6 @@ def _print_line(console: Terminal, line: str) -> None:
     console.print(line, soft_wrap=True)
 
 
-def _count_events(warehouse: Warehouse, _: datetime) -> list[Row]:
-    return count_events(warehouse)
-
-
 def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     held = F.when(F.col("state") != "ready", F.col("messages")).otherwise(0)
     rows = (
@@ -221,8 +233,8 @@ def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         .groupBy(*QUEUE)
         .agg(
             F.sum("messages").alias("messages"),
-            F.sum(held).alias("held_back"),
-            F.max("priority").alias("highest"),
+            F.sum(held).alias(NOT_READY),
+            F.max("priority").alias("highest_level"),
             F.min("oldest_arrival").alias("oldest"),
         )
     )
@@ -238,12 +250,12 @@ def _read_instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -
         .groupBy("instance")
         .agg(
             F.count(F.lit(1)).alias("messages"),
-            F.max("level").alias("highest"),
+            F.max("level").alias("highest_level"),
             F.min("since").alias("oldest"),
         )
     )
     return [
-        {**row, "where": f"{row['instance']} (to send)", "held_back": held[row["instance"]] or None}
+        {**row, "where": f"{row['instance']} (to send)", NOT_READY: held[row["instance"]] or None}
         for row in collect_rows(rows)
     ]
 
@@ -259,7 +271,7 @@ def _read_first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime
     schedule = read_open(warehouse, TRANSMISSION, as_of)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
-        held_back = row["held_back"] or 0
+        held_back = row[NOT_READY] or 0
         yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS, held_back=held_back))
 
 

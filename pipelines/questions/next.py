@@ -14,7 +14,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.console.invocation import command_line
-from pipelines.console.wording import format_count, format_list
+from pipelines.console.wording import count_unmatched, format_list
 from pipelines.questions.open_messages import RECEIVE, SCHEDULES, TRANSMISSION, read_open
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.queue_statuses import read_latest_statuses
@@ -153,7 +153,7 @@ def _require_all_placed(warehouse: Warehouse, queue_filter: QueueFilter, as_of: 
     if unplaced := warehouse.read_as_of(UNRESOLVED, as_of).count():
         raise PipelineError(
             f"{queue_filter}: no schedule has a message there at {format_instant(as_of)}, but "
-            f"{format_count(unplaced, 'open message')} can't be placed and may belong there; "
+            f"{count_unmatched(unplaced, 'open message')} and may belong there; "
             f"{command_line('waiting', '--as-of', format_instant(as_of))} says why, and lists what waits"
         )
 

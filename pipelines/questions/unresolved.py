@@ -1,4 +1,4 @@
-"""Count open messages that no schedule can place, by reason and service, and name what the catalog lacks."""
+"""Count open messages that are not matched to a queue, and name what the catalog lacks."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
 from pipelines.console.invocation import command_line
-from pipelines.console.wording import format_count, format_database
+from pipelines.console.wording import count_unmatched, format_database
 from pipelines.questions.open_messages import NAMES
 from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS, order_of_events
@@ -113,14 +113,14 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
 
 
 def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> Iterator[str]:
-    """Say in lines of text which messages can't be placed and what to add to the catalog."""
+    """Say in lines of text which messages are not matched to a queue and what to add to the catalog."""
     if not rows:
         return
     by_reason = Counter[str]()
     for row in rows:
         by_reason[row["reason"]] += row["messages"]
     reasons = ", ".join(f"{messages:,} {reason}" for reason, messages in by_reason.most_common())
-    yield f"{format_count(by_reason.total(), 'message')} can't be placed: {reasons}"
+    yield f"{count_unmatched(by_reason.total())}: {reasons}"
     for row in rows[:LINES_SHOWN]:
         yield f"  {row['messages']:,}: {_reason(row)}"
     if len(rows) > LINES_SHOWN:

@@ -6,7 +6,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
-from pipelines.console.wording import format_count, format_duration, format_list
+from pipelines.console.wording import count_unmatched, format_count, format_duration, format_list
 from pipelines.questions.waiting import seconds_waited
 from pipelines.storage.collect import collect_rows
 from pipelines.why.causes.cause import STOPPED
@@ -66,8 +66,7 @@ def _unsent(rows: DataFrame, stopped: Sequence[tuple[Place, Row]]) -> list[str]:
 
 def _unplaced(stopped: Sequence[tuple[Place, Row]]) -> list[str]:
     messages = sum(cause["messages"] for place, cause in stopped if place[0] == "unresolved")
-    verb = "is" if messages == 1 else "are"
-    return [f"{format_count(messages, 'message')} {verb} not matched to a queue"] if messages else []
+    return [count_unmatched(messages)] if messages else []
 
 
 def _unreached(rows: DataFrame) -> list[str]:

@@ -64,7 +64,7 @@ def format_place(place: Row) -> str:
         return f"Queue {queue_text([place['instance'], place['database'], place['queue']])}"
     if place["kind"] == "transmission":
         return f"To be sent by {place['instance']}"
-    return "Messages that can't be placed"
+    return "Messages without a queue"
 
 
 def situation_sentence(place: Row, as_of: datetime) -> str:

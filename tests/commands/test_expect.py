@@ -43,7 +43,9 @@ def test_a_night_is_published_before_it_ends_with_6(missed: tuple[Case, Outcome]
     assert done.code == 6
     told = [line for line in done.err.splitlines() if line.startswith(("error", "warning"))]
     assert told[0] == f"error: {MISSED_LINE}"
-    assert told[1].startswith("error: --fail-on unresolved: published, but 1 open message can't be placed")
+    assert told[1].startswith(
+        "error: --fail-on unresolved: published, but 1 open message is not matched to a queue"
+    )
     assert len(told) == 2
     assert f"Expectations at {AS_OF}" in done.out
     assert "nothing to measure" in done.out

@@ -147,7 +147,7 @@ PLACES = [
     for number, name in enumerate(NAMES)
 ]
 """Instance, database and service of what the catalog lacks: some within what it has, some not."""
-LACKED = "24 messages can't be placed: 24 service_not_in_catalog"
+LACKED = "24 messages are not matched to a queue: 24 service_not_in_catalog"
 
 
 def add_messages(folder: Path) -> None:
@@ -201,7 +201,8 @@ def test_fail_on_unresolved_publishes_and_ends_with_6(logged: tuple[Case, Outcom
     case, night = logged
     assert night.code == 6
     assert night.err.splitlines()[-1].startswith(
-        "error: --fail-on unresolved: published, but 24 open messages can't be placed at 2026-11-20T11:00:00Z"
+        "error: --fail-on unresolved: published, but 24 open messages are not matched to a queue at "
+        "2026-11-20T11:00:00Z"
     )
     assert table_of(case.folder / "warehouse-log", "runs", ["status"])[0] == {"status": "succeeded"}
     lines = night.out.splitlines()
@@ -215,7 +216,7 @@ def test_fail_on_unresolved_publishes_and_ends_with_6(logged: tuple[Case, Outcom
     nothing = case.job("next", "--as-of", ONE_LATER, "--queue", "LegacyQueue")
     assert nothing.code == 1
     assert "nothing waits" not in nothing.err
-    assert "24 open messages can't be placed" in nothing.err
+    assert "24 open messages are not matched to a queue" in nothing.err
 
 
 def merge(there: list[Row], added: list[Row]) -> None:
@@ -252,7 +253,7 @@ def test_all_of_it_is_printed_and_places_all_messages_nine_days_later(logged: tu
     catalog_file.write_text(yaml.safe_dump(catalog))
     again = case.nightly(LATE, "--fail-on", "unresolved")
     assert again.code == 0
-    assert "can't be placed" not in again.out
+    assert "are not matched to a queue" not in again.out
     # The log ends long before.
     assert (
         "- the newest data is 9 days older than as_of: it is of 2026-11-20T09:19:40Z, as_of is "
@@ -277,7 +278,7 @@ def test_an_instance_that_the_catalog_spells_otherwise() -> None:
     database |= {"services": [{"name": "EtlService", "queue": "EtlQueue"}]}
     catalog = Catalog.model_validate({"instances": [{"name": "MIL1", "databases": [database]}]})
     assert list(describe_unresolved([LACKING], catalog, "catalog.yaml")) == [
-        "60 messages can't be placed: 60 service_not_in_catalog",
+        "60 messages are not matched to a queue: 60 service_not_in_catalog",
         "  60: the catalog has no service EtlService in MILL1.EtlDB (service_not_in_catalog)",
         "The catalog has these services in MIL1.EtlDB: if that is MILL1.EtlDB, correct its name there.",
         "Add to catalog.yaml:",

@@ -1,8 +1,6 @@
 """The night, the page and `why` say the same of the largest causes, and the same numbers as the tables."""
 
-import html
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,9 +8,10 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.commands import nightly, report, why
-from pipelines.why.causes.cause import ORDER
+from pipelines.why.causes.cause import ORDER, split_action
 from pipelines.why.report import FIRST
 from pipelines.why.view import format_place
+from tests.field.running import parts_of
 from tests.support.factories import Row
 from tests.support.random_logs import project_of
 from tests.support.strategies.backlog_snapshots import joined_backlogs
@@ -32,7 +31,7 @@ class Answers:
         assert nightly.main(["--config", config, "--as-of", as_of]) == 0
         self.summary = capsys.readouterr().out
         assert report.main(["--config", config, "--out", str(folder / "page.html")]) == 0
-        self.page = (folder / "page.html").read_text("utf-8")
+        self.page = folder / "page.html"
         capsys.readouterr()
         assert why.main(["--config", config, "--format", "json", "--limit", "100000"]) == 0
         self.answer: Row = json.loads(capsys.readouterr().out)
@@ -45,19 +44,14 @@ class Answers:
         for line in lines:
             if not line.startswith("- "):
                 break
-            place, _, sentence = line.removeprefix("- ").partition(": ")
-            found.append((place, sentence, next(lines).removeprefix("  ")))
+            place, _, sentence = line.partition(". ")[2].partition(": ")
+            found.append((place, sentence, next(lines).removeprefix("  To do: ")))
         return found
 
-    def of_page(self) -> list[Said]:
-        """What the first section of the page tells."""
-        section = self.page[self.page.index('<section id="') :].partition("</section>")[0]
-        assert section.startswith('<section id="verdict"')
-        item = r"<li><strong>(.*?)</strong>: (.*?)\. <a href=[^>]*>.*?</a><p>To do: (.*?)</p></li>"
-        return [
-            (html.unescape(place), html.unescape(sentence), html.unescape(action))
-            for place, sentence, action in re.findall(item, section, re.DOTALL)
-        ]
+    def of_page(self) -> list[tuple[str, ...]]:
+        """What the first cards of the page tell, with the statement apart."""
+        columns = ("place", "sentence", "words", "statement")
+        return [tuple(row[name] for name in columns) for row in parts_of(self.page)["findings"][:FIRST]]
 
     def of_why(self) -> list[Said]:
         """The first findings but those of the order."""
@@ -101,5 +95,5 @@ def test_a_backlog_with_every_cause_is_told_alike(tmp_path: Path, capsys: pytest
     expected = answers.of_why()
     assert len(expected) == FIRST
     assert answers.of_night() == expected
-    assert answers.of_page() == expected
+    assert answers.of_page() == [(*said, *split_action(action)) for *said, action in expected]
     require_figures_of_tables(answers.answer, tmp_path / "p" / "warehouse")

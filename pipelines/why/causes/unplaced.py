@@ -17,7 +17,7 @@ class Unplaced(Cause):
     def sentence(self, at: Occurrence) -> str:
         service = at.first["local_service"]
         of_service = f", service {service}" if service else ""
-        return f"{at.count()} can't be placed: {self.because}{of_service}"
+        return f"{at.count('are')} not matched to a queue: {self.because}{of_service}"
 
     def action(self, at: Occurrence) -> str:
         return self.to_do
