@@ -1,22 +1,27 @@
-"""What the page begins with: servers, verdict, and a card for each of the worst findings."""
+"""What the page begins with: servers, the age of their data, the verdict, and cards of findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
+from pipelines.changes.read import read_changes_before
+from pipelines.changes.view import describe_changes
 from pipelines.config.load import Settings
+from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_count, format_duration, format_list
 from pipelines.report.cells import HtmlTable, TableColumn, column, make_table
 from pipelines.report.formats import format_code, format_name
 from pipelines.report.tables import PageData, PageTable, Row
+from pipelines.storage.freshness import OLD, newest_facts
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED, split_action
 from pipelines.why.report import first_findings
 from pipelines.why.view import format_place
 
 CARDS_SHOWN = 12
+DATABASES_SHOWN = 8
 SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "input"}
 """The section of the page that shows messages, by the kind of their place."""
 MEANINGS = {
@@ -37,14 +42,24 @@ TYPES = {
 CARD_COLUMNS = ("code", "severity", "sentence", "messages", "conversations", "command", "details")
 
 
+class Age(NamedTuple):
+    """The newest data of a database: its moment, how long before as_of it is, and whether it is old."""
+
+    database: str
+    newest: str
+    before: str
+    is_old: bool
+
+
 @dataclass(frozen=True)
 class Card:
     """A finding.
 
     Attributes:
+        code: its name.
         place: where it holds.
         sentence: what holds.
-        conversations: how many these are.
+        conversations: how many these are; empty without any.
         since: since when their oldest message waits; None if not known.
         waited: how long that is.
         words: what to do.
@@ -54,6 +69,7 @@ class Card:
         details: the kinds that it counts, if there are several.
     """
 
+    code: str
     place: str
     sentence: str
     conversations: str
@@ -67,7 +83,7 @@ class Card:
 
 
 def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, PageTable]:
-    """Read the servers, the verdict and the first findings."""
+    """Read the servers, the newest data of each database, the verdict, what changed, and findings."""
     first = first_findings(warehouse, settings, as_of, most=CARDS_SHOWN)
     rows = [
         [
@@ -80,8 +96,14 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
         for row, since in zip(first.told, first.since, strict=True)
     ]
     columns = ("place", *CARD_COLUMNS, "since", "words", "statement", "section")
-    servers = sorted({row[0] for row in settings.catalog.queue_rows()})
+    newest = newest_facts(warehouse, settings.catalog, as_of)
+    ages = [[*key, moment] for key, moment in sorted(newest.items(), key=lambda item: (item[1], item[0]))]
+    servers = sorted({row[0] for row in (*settings.catalog.queue_rows(), *newest)})
+    changes = read_changes_before(warehouse, settings, as_of)
+    changed = [] if changes is None else ["; ".join(describe_changes(changes))]
     return {
+        "ages": PageTable(["instance", "database", "newest"], ages[:DATABASES_SHOWN], len(ages)),
+        "changed": PageTable(["sentence"], [[sentence] for sentence in changed], len(changed)),
         "servers": PageTable(["server"], [[name] for name in servers], len(servers)),
         "verdict": PageTable(["sentence"], [[first.verdict]], 1),
         "findings": PageTable(columns, rows, len(rows) + first.more),
@@ -94,6 +116,19 @@ def format_servers(data: PageData) -> str:
     return format_list(names) if names else ""
 
 
+def make_ages(data: PageData) -> list[Age]:
+    """Make the lines about the newest data of each database, the oldest first."""
+    return [
+        Age(
+            queue_text([row["instance"], row["database"]]),
+            row["newest"],
+            format_duration(data.seconds_since(row["newest"])),
+            data.seconds_since(row["newest"]) > OLD.total_seconds(),
+        )
+        for row in data.rows("ages")
+    ]
+
+
 def make_cards(data: PageData) -> list[tuple[str, str, list[Card]]]:
     """Make the cards by severity, the worst first: its name, what it means, its cards."""
     groups = groupby(data.rows("findings"), key=lambda row: row["severity"])
@@ -104,9 +139,10 @@ def make_cards(data: PageData) -> list[tuple[str, str, list[Card]]]:
 
 def _make_card(data: PageData, row: Row) -> Card:
     return Card(
+        row["code"],
         row["place"],
         f"{row['sentence'][:1].upper()}{row['sentence'][1:]}.",
-        format_count(row["conversations"], "conversation"),
+        format_count(row["conversations"], "conversation") if row["conversations"] else "",
         row["since"],
         format_duration(data.seconds_since(row["since"])) if row["since"] else "",
         row["words"],

@@ -57,6 +57,7 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         as_of=data.as_of,
         data=data,
         servers=findings.format_servers(data),
+        ages=findings.make_ages(data),
         cards=findings.make_cards(data),
         charts=charts.make_charts(data),
         tiles=sections.make_tiles(data),

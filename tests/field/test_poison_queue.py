@@ -206,7 +206,7 @@ def test_fail_on_unresolved_publishes_and_ends_with_6(logged: tuple[Case, Outcom
     )
     assert table_of(case.folder / "warehouse-log", "runs", ["status"])[0] == {"status": "succeeded"}
     lines = night.out.splitlines()
-    assert lines.index(LACKED) < lines.index("Events so far")
+    assert lines.index(LACKED) < [line.startswith("Tables: ") for line in lines].index(True)
     assert "Nothing waits" not in night.out
     rows = case.ask("waiting", "--as-of", ONE_LATER)["unplaced"]
     shown = ("reason", "instance", "database", "local_service", "messages")

@@ -72,6 +72,26 @@ def test_a_card_says_what_since_when_how_many_and_what_to_do(browser: Browser, t
     assert requests(seen) == []
 
 
+def test_the_age_of_the_data_stands_before_the_verdict(browser: Browser, tmp_path: Path) -> None:
+    gone = {**FINDING, "code": "broker_changed", "messages": 0, "conversations": 0, "since": None}
+    found = tables(gone)
+    ages = [["SQL1", "Claims", datetime(2026, 11, 20, tzinfo=UTC)], ["SQL1", "Stage", AS_OF]]
+    found["ages"] = PageTable(["instance", "database", "newest"], ages, 3)
+    found["changed"] = PageTable(["sentence"], [["since the as_of of yesterday: nothing has changed"]], 1)
+    seen = opened(browser, render_page(AS_OF, found), tmp_path)
+    lines = seen.find_element(By.TAG_NAME, "body").text.splitlines()
+    first = lines.index("SQL1.Claims: data up to 2026-11-20 00:00:00, 24 h 0 min before")
+    assert lines[first + 1 : first + 3] == [
+        "SQL1.Stage: data up to 2026-11-21 00:00:00",
+        "1 more: newer data",
+    ]
+    verdict = lines.index("1 of 2 queues is stopped.")
+    assert first < verdict
+    assert lines[verdict + 1] == "Since the as_of of yesterday: nothing has changed."
+    card = seen.find_element(By.CSS_SELECTOR, ".cards li").text.splitlines()
+    assert card[2:4] == ["See the rows", "To do: run this:"]
+
+
 def test_a_click_copies_the_statement(browser: Browser, tmp_path: Path) -> None:
     seen = opened(browser, render_page(AS_OF, tables(FINDING)), tmp_path)
     seen.find_element(By.CSS_SELECTOR, ".copy").click()
