@@ -24,7 +24,7 @@ from tests.support.factories import (
 from tests.support.harness import Project
 from tests.support.server import Place, Views, snapshots
 
-AS_OF = at(60)
+AS_OF = at(67)
 PERIOD = ("--from", at(0).isoformat(), "--to", AS_OF.isoformat())
 THIRD = "00000003-0000-4000-8000-000000000000"
 QUESTIONS: dict[str, tuple[str, ...]] = {
