@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     folder: Path = options.folder
     files = FILES if options.capture is None and not options.sample else (FILE,)
-    if there := [folder / name for name in files if (folder / name).exists()]:
+    if there := [folder / name for name in files if os.path.lexists(folder / name)]:
         raise ConfigError(f"init: {there[0]} is there already; remove it, or name another folder")
     try:
         if options.sample:
@@ -152,7 +152,7 @@ def _capture(folder: Path, file: Path) -> list[str]:
         ConfigError: there is no such file, or the folder has another one of its name.
         InputError: it is no whole capture.
     """
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise ConfigError(f"--capture {file}: there is no such file; name the saved result of the script")
     # Its packages take longer to import than all else.
     from pipelines.config.captures.capture import read_capture
@@ -257,4 +257,10 @@ def _template(name: str) -> str:
 
 
 def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    """Write a file whole or not at all, and never through a link."""
+    partial = path.parent / f".{uuid4()}.partial"
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

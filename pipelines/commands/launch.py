@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -13,6 +14,10 @@ from pipelines.config.errors import PipelineError, one_line
 from pipelines.console.terminal import escape_invisible, escape_line
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+LONG_WORD = re.compile(r"\S{1001,}")
+"""What no name or path is, and no terminal should get whole."""
+SHOWN = 200
+"""Characters of it that are shown."""
 GARBAGE = 1_000_000
 """New objects after which Python looks for garbage; its default of 700 costs a command half a second."""
 
@@ -53,10 +58,15 @@ def launch(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = No
     except Exception as error:
         wait_if_ending()
         code, line = outcome_of(error)
-        print(f"error: {escape_invisible(line)}", file=sys.stderr)
+        print(f"error: {cut_words(escape_invisible(line))}", file=sys.stderr)
         if verbose:
             print(escape_invisible(traceback.format_exc()), end="", file=sys.stderr)
     sys.exit(code)
+
+
+def cut_words(line: str) -> str:
+    """A line without the rest of words that are longer than any name."""
+    return LONG_WORD.sub(lambda word: f"{word[0][:SHOWN]}... ({len(word[0]):,} characters)", line)
 
 
 class _Lines(logging.Formatter):

@@ -1,6 +1,7 @@
 """Text files as people save them: UTF-8, or UTF-16 with a byte order mark."""
 
 import codecs
+import os
 from pathlib import Path
 
 from pipelines.config.errors import ConfigError, place_behind
@@ -27,7 +28,7 @@ def read_text(path: str) -> str:
         ConfigError: The file is missing or can't be read, or it is in another encoding, which is named.
     """
     file = Path(path)
-    if file.exists() and not (file.is_file() or file.is_dir()):
+    if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
         # To open a pipe is to wait for the process that writes into it.
         raise ConfigError(f"{path}: is a device or a pipe; name a file")
     try:

@@ -112,3 +112,9 @@ def test_a_damaged_log_is_said_in_place_of_files_and_ten_files_at_most(published
     assert len(files) > MOST_TOLD
     assert len(lines) == MOST_TOLD + 1
     assert lines[-1] == f"warehouse: and {len(files) - MOST_TOLD} more files"
+
+
+def test_a_word_of_thousands_of_characters_is_cut() -> None:
+    line = f"--queue {'q' * 5000} there is no such queue"
+    assert launch.cut_words(line) == f"--queue {'q' * 200}... (5,000 characters) there is no such queue"
+    assert launch.cut_words("q" * 1000) == "q" * 1000

@@ -21,6 +21,14 @@ LINES = capture_lines(
 WRITTEN = {".gitignore", ".priorities", "captures", "priorities.yaml"}
 
 
+def test_a_link_that_leads_nowhere_is_in_the_way(tmp_path: Path) -> None:
+    """Nothing is written where it leads."""
+    (tmp_path / "priorities.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    with pytest.raises(ConfigError, match=r"priorities\.yaml is there already; remove it"):
+        cli.run(["init", str(tmp_path)])
+    assert [path.name for path in tmp_path.iterdir()] == ["priorities.yaml"]
+
+
 def test_the_files_are_settings(tmp_path: Path) -> None:
     assert cli.run(["init", str(tmp_path / "new" / "folder")]) == 0
     settings = load_settings(tmp_path / "new" / "folder" / "priorities.yaml")

@@ -1,7 +1,9 @@
 """How a CSV file is written, found from its bytes, and its rows whatever the form."""
 
+import gzip
 import io
 import re
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from pipelines.config.exports.form import (
     detect_form,
     fields_of,
     is_note,
+    not_packed,
 )
 from pipelines.config.exports.rows import rewrite, text_rows
 from pipelines.config.snapshots.names import find_complete_views, find_queues, find_view
@@ -227,3 +230,16 @@ def test_complete_means_views_in_any_case() -> None:
 @pytest.mark.parametrize("text", ["2026-11-20 08:00:00.000", "2026-11-20T08:00:00Z", "2026-1-2", "20261120"])
 def test_times_of_the_server_are_not_local(text: str) -> None:
     assert not LOCAL_TIME.match(text)
+
+
+def test_a_file_that_is_named_as_compressed_and_is_not(tmp_path: Path) -> None:
+    for name, content, is_told in [
+        ("q.csv.gz", b"status,priority", True),
+        ("q.CSV.ZST", b"status,priority", True),
+        ("q.csv.gz", gzip.compress(b"status"), False),
+        ("q.csv", b"status", False),
+    ]:
+        (tmp_path / name).write_bytes(content)
+        said = not_packed(str(tmp_path / name))
+        assert (said is not None) == is_told
+        assert not is_told or "it is not compressed" in str(said)

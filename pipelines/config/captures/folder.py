@@ -81,6 +81,10 @@ def read_captures(
     for entry in entries:
         try:
             files += _list(entry, known, apart)
+        except OSError as error:
+            why = str(error).partition("\n")[0]
+            fault = CaptureFault(None, f"it can't be listed ({why}); correct path, or see to its store")
+            problems.append(describe_fault(entry.path, fault))
         except CaptureFault as fault:
             problems.append(describe_fault(entry.path, fault))
     by_file = {(each.path, each.length, each.modified_at): each for each in known}

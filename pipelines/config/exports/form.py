@@ -1,5 +1,6 @@
 """How a CSV file is written: its encoding, separator and header, and what a tool left around the rows."""
 
+import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ NOTES = 5
 """How many lines behind the rows are examined."""
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Compressions by the endings of files."""
+MAGIC = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
+"""How files of a compression begin."""
 LINE_END = re.compile(r"\r\n|\n|\r")
 DASHES = re.compile(r"-+")
 
@@ -174,6 +177,18 @@ def require_no_error(line: str) -> None:
         raise ForeignFileError(
             f"it has an error in place of rows, {sample(bare)}: not all rows are there; export it again"
         )
+
+
+def not_packed(path: str) -> str | None:
+    """What to say of a file whose ending says that it is compressed, and that is not; None of any other."""
+    kind = packing(path)
+    if kind is None or not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        begin = file.read(len(MAGIC[kind]))
+    if not begin or begin == MAGIC[kind]:
+        return None
+    return f"it is not compressed, although its name ends {os.path.splitext(path)[1]}; take the ending away"
 
 
 def packing(path: str) -> str | None:

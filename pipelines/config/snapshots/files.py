@@ -201,7 +201,7 @@ def _compare_file(
     except ForeignFileError as error:
         names, wrong = {}, [str(error)]
     except UNREADABLE as error:
-        names, wrong = {}, [describe_unreadable(format, error)]
+        names, wrong = {}, [describe_unreadable(path, format, error)]
     types = {column: type for column, name in names.items() if (type := held[name]) is not None}
     return ViewFile(view, path, format, names, types, info.type == fs.FileType.Directory, form), wrong
 

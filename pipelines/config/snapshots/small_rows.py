@@ -98,7 +98,7 @@ def _name_file(file: ViewFile) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise ValueError(f"{file.path}: {describe_unreadable(file.format, error)}") from error
+        raise ValueError(f"{file.path}: {describe_unreadable(file.path, file.format, error)}") from error
     except ForeignFileError as error:
         raise ValueError(f"{file.path}: {error}") from error
 

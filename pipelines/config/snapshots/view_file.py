@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
-from pipelines.config.exports.form import TextForm
+from pipelines.config.exports.form import TextForm, not_packed
 from pipelines.config.snapshots.declaration import ViewColumn
 from pipelines.config.snapshots.views import columns_in_files
 
@@ -63,9 +63,9 @@ class ViewFile:
         )
 
 
-def describe_unreadable(format: str, error: Exception) -> str:
+def describe_unreadable(path: str, format: str, error: Exception) -> str:
     """What to say of a file that is none of its format."""
-    return f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
+    return not_packed(path) or f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
 
 
 def changed_at(info: fs.FileInfo) -> datetime:

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
+from pipelines.config.exports.form import not_packed
 from pipelines.engine.errors import fault_of, lacking
 from pipelines.storage.inputs.paths import GONE
 
@@ -61,7 +62,7 @@ def find_faulty_files(
     if lacking(fault):
         return []
     told = f" {GONE}" if isinstance(error, FileNotFoundError) else f": {fault}"
-    named = [f"{file.path}{told}" for file in files if file.path in fault]
+    named = [_told(file, told) for file in files if file.path in fault]
     # With one Parquet file, an engine may read a column with a single value from the footer only.
     times = 2 if are_parquet else 1
     return named or [line for file in files for line in _read_alone(file, opened, times)]
@@ -76,7 +77,12 @@ def _read_alone(file: T, opened: Callable[[Sequence[T]], DataFrame], times: int)
         fault = fault_of(error)
         if lacking(fault):
             raise
-        yield f"{file.path}: {fault}"
+        yield _told(file, f": {fault}")
+
+
+def _told(file: File, fault: str) -> str:
+    why = not_packed(file.path)
+    return f"{file.path}{fault if why is None else f': {why}'}"
 
 
 def _read_all(rows: DataFrame) -> None:
