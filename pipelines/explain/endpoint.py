@@ -21,7 +21,7 @@ from pipelines.rules.ladder import (
     step_of,
 )
 from pipelines.rules.near_rules import NearRule, NearRules
-from pipelines.rules.server_levels import decisions
+from pipelines.rules.server_levels import decisions, may_have_given
 
 NEAR_MISSES_SHOWN = 3
 LISTED_STEPS = 2
@@ -234,7 +234,8 @@ def explain_endpoint(
         known = _known_outcome(ladder, names, endpoint, first_seen) if is_certain else None
         given = by_present_rules = known or Outcome(endpoint["logged_priority"], None, None)
         is_known = known is not None
-        later, candidates = [], [] if known else _find_candidates(ladder, names, given.level)
+        later, names_then = [], [] if known else may_have_given(ladder, names, given.level)
+        candidates = [Candidate(given.level, name) for name in names_then]
     derived = {*DERIVED, "given", "by_present_rules", "steps", "later", "candidates", "is_given_known"}
     columns = [name for name in Endpoint.__dataclass_fields__ if name not in (*derived, "rules_known")]
     return Endpoint(
@@ -264,12 +265,6 @@ def _known_outcome(
         and (until is None or endpoint["created_at"] < until)
     ]
     return next((each for each in outcomes if each.level == endpoint["logged_priority"]), None)
-
-
-def _find_candidates(ladder: Ladder, names: tuple[str, str, str], level: int) -> list[Candidate]:
-    """The rules that fit and have this level at any time."""
-    fitting = [rule.name for rule in ladder.find_fitting(names) if rule.level == level]
-    return [Candidate(level, name) for name in dict.fromkeys(fitting)]
 
 
 def _moment_of(endpoint: Mapping[str, Any], as_of: datetime | None) -> datetime | None:

@@ -10,7 +10,7 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import is_in_period
 from pipelines.rules.ladder import NO_RULES, Ladder, Names, ladders_of, level_of, names_of
-from pipelines.rules.server_levels import decisions
+from pipelines.rules.server_levels import decisions, may_have_given
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
@@ -208,8 +208,8 @@ def _candidates(
     """The rules that give endpoints of these kinds their level at some time: level and name, by database."""
     found: dict[tuple[str, str], set[tuple[int, str]]] = {}
     for place, names, level in kinds:
-        fitting = ladders.get(place, NO_RULES).find_fitting(names)
-        found.setdefault(place, set()).update((level, each.name) for each in fitting if each.level == level)
+        rules = may_have_given(ladders.get(place, NO_RULES), names, level)
+        found.setdefault(place, set()).update((level, rule) for rule in rules)
     return {
         place: [{"level": level, "rule_name": name} for level, name in sorted(rules)]
         for place, rules in found.items()

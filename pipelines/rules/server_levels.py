@@ -21,12 +21,20 @@ def decisions(ladder: Ladder, names: Names, taken: Collection[datetime]) -> list
 
     Returns:
         Where rule files have the history, all periods. Where snapshots show it, those between two of them
-        that show the same version. None where no input has rules.
+        that show the same version. None where no input has rules, or a name that is not known decides.
     """
+    if ladder.find_candidates(names):
+        return []
     if ladder.rules and not _is_of_snapshots(ladder.rules, taken):
         periods = find_periods(ladder.find_fitting(names))
         return [(since, until, ladder.decide_at(names, since) if since else None) for since, until in periods]
     return list(_between(ladder, names, sorted(taken)))
+
+
+def may_have_given(ladder: Ladder, names: Names, level: int) -> list[str]:
+    """The rules with this level that fit at any time, also those that a name decides that is not known."""
+    rules = [*ladder.find_candidates(names), *ladder.find_fitting(names)]
+    return list(dict.fromkeys(rule.name for rule in rules if rule.level == level))
 
 
 def _is_of_snapshots(rules: Sequence[RuleVersion], taken: Collection[datetime]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.rules.ladder import Ladder
-from pipelines.rules.server_levels import decisions
+from pipelines.rules.server_levels import decisions, may_have_given
 from tests.support.factories import NOON
 
 NAMES = ("Contract", "Own", "Far")
@@ -44,3 +44,11 @@ def test_rule_files_know_all_times() -> None:
         (None, own.valid_from, None),
         (own.valid_from, None, own),
     ]
+
+
+def test_a_name_that_is_not_known_leaves_open_which_rule_it_was() -> None:
+    rush, slow = rule(8, valid_from=FIRST, remote_service="Far"), rule(2, valid_from=FIRST, name="Slow")
+    ladder, unknown = Ladder([rush, slow]), ("Contract", "Own", "")
+    assert decisions(ladder, NAMES, TAKEN) == [(FIRST, FOURTH, rush)]
+    assert decisions(ladder, unknown, TAKEN) == []
+    assert [may_have_given(ladder, unknown, level) for level in (8, 2, 5)] == [["R"], ["Slow"], []]
