@@ -20,7 +20,8 @@ class HonorOff(Cause):
     """The message has a level above 5, and the database that holds it does not honor priorities.
 
     It does not hold for what waits for a queue that is off, or where the server says why: its level is not
-    why it waits.
+    why it waits. For messages within one instance the vendor's pages disagree: by "CREATE BROKER PRIORITY"
+    their level is not used, by "Conversation Priorities" it counts once they wait in the transmission queue.
 
     To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON (the vendor's page "ALTER DATABASE SET Options").
     """
