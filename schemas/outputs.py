@@ -333,7 +333,7 @@ EXPECTATIONS = Table(
         optional("value", "double", "measured: seconds, share or count; null if nothing to measure"),
         required("limit", "double", "limit: seconds, share or count"),
         required("met", "boolean", "value meets the limit, and min_messages were measured"),
-        optional("messages", "bigint", "messages measured; null for leaked_conversations"),
+        optional("messages", "bigint", "messages measured; null for leaked_conversations and data_age"),
     ),
     key=("as_of", "name"),
     partition_by=("as_of_key",),
@@ -411,6 +411,18 @@ RUNS = Table(
             "newest_data",
             "timestamp",
             "newest event before as_of or snapshot up to it, UTC; null if none or not known",
+        ),
+        optional(
+            "newest_facts",
+            "map<string,timestamp>",
+            "newest snapshot of each [instance].[database], else newest event of its instance, UTC; null if "
+            "failed or in rows of an older version",
+        ),
+        optional(
+            "databases_gone",
+            "map<string,timestamp>",
+            "[instance].[database] that captures of its server list no more, and since when, UTC; null if "
+            "failed or in rows of an older version",
         ),
     ),
     key=("run_id",),
@@ -526,6 +538,11 @@ CAPTURES = Table(
             "databases", "string", "databases that it shows, as JSON: name, catalog, rule_lines, complete"
         ),
         required("catalogs", "string", "catalogs that no earlier row has, by hash, as JSON: rows by view"),
+        optional(
+            "listed",
+            "string",
+            "databases that it lists, read or not, as JSON; null in rows of an older version",
+        ),
     ),
     key=("capture_id", "path"),
     public=False,

@@ -29,4 +29,5 @@ main = Question(
     plain=lambda rows, asked: report_expectations(rows, asked.as_of),
     show=_show,
     exit_code=lambda rows: NOT_MET if not_met(rows) else 0,
+    tells_age=True,
 )

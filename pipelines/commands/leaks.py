@@ -54,4 +54,5 @@ main = Question(
     has_wide=True,
     answer=_answer,
     show=lambda answer, asked: print_leaks(answer, wide=asked.options.wide),
+    tells_age=True,
 )

@@ -51,4 +51,5 @@ main = Question(
     has_wide=True,
     answer=_answer,
     show=lambda found, asked: print_next(found, wide=asked.options.wide),
+    tells_age=True,
 )

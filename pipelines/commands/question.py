@@ -1,5 +1,6 @@
 """What all questions have in common: options, a published as_of, an answer for people or programs."""
 
+import logging
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,11 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.console.terminal import to_json
+from pipelines.storage.ages import read_ages
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Question:
         has_wide: whether it has --wide.
         check: refuses options that don't fit together, before anything is read.
         exit_code: the exit code of an answer.
+        tells_age: whether it says first how old the facts of databases are; JSON objects have `stale`.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Question:
     has_wide: bool = False
     check: Callable[[Namespace], None] = lambda options: None
     exit_code: Callable[[Any], int] = lambda answer: 0
+    tells_age: bool = False
 
     def __call__(self, argv: Sequence[str]) -> int:
         """Parse the command line, ask, and print the answer."""
@@ -74,11 +80,21 @@ class Question:
         options = parser.parse_args(argv)
         self.check(options)
         settings, warehouse = opened(options, self.name)
-        as_of = published_as_of(warehouse, settings, options.as_of)
+        as_of = published_as_of(warehouse, settings, options.as_of, says_age=not self.tells_age)
         asked = Asked(settings.at(as_of), warehouse, as_of, options)
         answer = self.answer(asked)
+        ages = read_ages(warehouse, asked.settings, as_of) if self.tells_age else None
+        lines = [*ages.lines()] if ages else []
         if options.format == "json":
-            print(to_json(self.plain(answer, asked)))
+            plain = self.plain(answer, asked)
+            if ages and isinstance(plain, dict):
+                plain = {**plain, "stale": ages.stale}
+                lines = []
+            for line in lines:
+                log.warning("%s", line)
+            print(to_json(plain))
         else:
+            for line in lines:
+                print(line)
             self.show(answer, asked)
         return self.exit_code(answer)

@@ -40,4 +40,5 @@ main = Question(
     has_wide=True,
     answer=_answer,
     show=_show,
+    tells_age=True,
 )

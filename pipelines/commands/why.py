@@ -60,4 +60,5 @@ main = Question(
     limit=(10, "rows of kinds and details"),
     answer=_answer,
     show=lambda answer, asked: print_why(answer),
+    tells_age=True,
 )

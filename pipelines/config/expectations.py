@@ -18,6 +18,7 @@ from schemas.keys import QUEUE
 
 OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE = "oldest_wait", "p95_wait", "transmission_age"
 LEVEL_AT_LEAST, UNRESOLVED, LEAKED = "level_at_least", "unresolved", "leaked_conversations"
+DATA_AGE = "data_age"
 PLACE, SERVICES = ("instance", "database"), ("contract", "service", "remote_service")
 OF_MESSAGES = ("min_messages",)
 FURTHER_KEYS = {
@@ -27,6 +28,7 @@ FURTHER_KEYS = {
     LEVEL_AT_LEAST: ("queue", *PLACE, *SERVICES, "share", *OF_MESSAGES),
     UNRESOLVED: OF_MESSAGES,
     LEAKED: (*PLACE, *SERVICES, "days"),
+    DATA_AGE: PLACE,
 }
 """The measures, and the keys that each takes beside `name`."""
 UNITS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
@@ -108,6 +110,7 @@ class ExpectEntry(Shape):
     level_at_least: Level | None = None
     unresolved: Number | None = None
     leaked_conversations: Number | None = None
+    data_age: Duration | None = None
     queue: Name | None = None
     instance: Name | None = None
     database: Name | None = None

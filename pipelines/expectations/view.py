@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import ROUND_DOWN, Decimal
 
-from pipelines.config.expectations import LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
+from pipelines.config.expectations import DATA_AGE, LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
 from pipelines.config.instants import format_instant
 from pipelines.console.tables import print_rows
 from pipelines.console.terminal import Terminal
@@ -14,7 +14,7 @@ from pipelines.expectations.read import Row
 NOTHING = "nothing to measure"
 """What stands for a value that is null."""
 NOT_MEASURED = "not measured at this as_of; run the night again"
-IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE)
+IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE, DATA_AGE)
 COLUMNS = ("name", "met", "value", "limit", "messages")
 DIGITS = 15
 PLACES = Decimal("0.0001")

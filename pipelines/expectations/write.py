@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
+from pipelines.config.errors import ConfigError
 from pipelines.config.expectations import (
+    DATA_AGE,
     LEAKED,
     LEVEL_AT_LEAST,
     OLDEST_WAIT,
@@ -15,9 +17,11 @@ from pipelines.config.expectations import (
 )
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
+from pipelines.config.nearest import suggest_nearest
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.measure import (
+    Measured,
     Measures,
     measure_leaks,
     measure_messages,
@@ -26,6 +30,7 @@ from pipelines.expectations.measure import (
 from pipelines.expectations.read import COLUMNS, not_met
 from pipelines.questions.leaks import read_leaking
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
+from pipelines.storage.ages import Ages, find_ages
 from pipelines.storage.pruned_days import pruned_error, start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import EXPECTATIONS, UNRESOLVED
@@ -63,8 +68,11 @@ def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime
 
     Returns:
         How many expectations are met.
+
+    Raises:
+        ConfigError: a data_age is of a database that nothing shows.
     """
-    measured = measure(warehouse, settings.expect, as_of)
+    measured = measure(warehouse, settings, as_of)
     rows = []
     for each in settings.expect:
         found = measured[each.name]
@@ -78,8 +86,9 @@ def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime
     return f"{met:,} of {format_count(len(rows), 'expectation')} met"
 
 
-def measure(warehouse: Warehouse, expectations: Sequence[Expectation], as_of: datetime) -> Measures:
+def measure(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Measures:
     """Measure all expectations at an as_of whose schedules are written; by name."""
+    expectations = settings.expect
     received = _of(expectations, OLDEST_WAIT, P95_WAIT, LEVEL_AT_LEAST)
     sent = _of(expectations, TRANSMISSION_AGE)
     unresolved = _of(expectations, UNRESOLVED_ROWS)
@@ -103,9 +112,32 @@ def measure(warehouse: Warehouse, expectations: Sequence[Expectation], as_of: da
     ]
     passes += [partial(of_leaks, days) for days in sorted({each.days for each in leaked})]
     found: Measures = {}
+    if aged := _of(expectations, DATA_AGE):
+        ages = find_ages(warehouse, settings, as_of)
+        found |= {each.name: _measure_age(ages, each, settings) for each in aged}
     for measures in run_concurrently(warehouse.spark, *passes):
         found |= measures
     return found
+
+
+def _measure_age(ages: Ages, expectation: Expectation, settings: Settings) -> Measured:
+    """The largest age of the databases that fit; one that is gone counts only where it is named."""
+    entry = expectation.entry
+    fitting = [
+        newest
+        for (instance, database), newest in ages.newest.items()
+        if entry.instance in (None, instance)
+        and entry.database in (None, database)
+        and (entry.database is not None or (instance, database) not in ages.gone)
+    ]
+    if not fitting and (entry.instance, entry.database) != (None, None):
+        names = [place[1 if entry.database else 0] for place in ages.newest]
+        raise ConfigError(
+            f"{settings.path}: expect: {expectation.name!r}: no database of that name has data; "
+            f"{suggest_nearest(entry.database or entry.instance or '', names)}"
+        )
+    oldest = min(fitting, default=None)
+    return Measured(None if oldest is None else (ages.as_of - oldest).total_seconds(), None)
 
 
 def _of(expectations: Sequence[Expectation], *measures: str) -> list[Expectation]:

@@ -14,8 +14,8 @@ from pipelines.expectations.read import read_expectations
 from pipelines.metrics.text import Family, Sample, write_text
 from pipelines.questions.leaks import only_known, read_leaking
 from pipelines.questions.transmission_status import kind_of_status
+from pipelines.storage.ages import read_ages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.freshness import newest_facts
 from pipelines.storage.published import read_published_runs, require_findings
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import FINDINGS, TRANSMISSION_SCHEDULE, UNRESOLVED, WAITS
@@ -112,7 +112,7 @@ def _expectations(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
 
 
 def _ages(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Samples:
-    newest = newest_facts(warehouse, settings.catalog, as_of)
+    newest = read_ages(warehouse, settings, as_of).newest
     return {AGE: [(key, (as_of - newest[key]).total_seconds()) for key in sorted(newest)]}
 
 

@@ -25,6 +25,7 @@ from pipelines.nightly.quality import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import write_schedules
 from pipelines.state.open_messages import StateOfMessages
+from pipelines.storage.ages import find_ages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
 from pipelines.storage.catalog_history import write_catalog_history
 from pipelines.storage.published import find_whole_runs, require_whole
@@ -164,6 +165,7 @@ def _describe(
         _require_left(warehouse, settings, run.moment)
     settings = settings.at(run.as_of)
     run.newest_data = require_data(warehouse, ingested.completed, run.as_of)
+    run.ages = find_ages(warehouse, settings, run.as_of)
     if any(row["as_of"] == run.as_of for row in ingested.published):
         announce(warehouse, settings, run, ingested.completed)
     open_messages, _ = run_concurrently(

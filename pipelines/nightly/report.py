@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from pipelines.changes.read import read_changes_before
 from pipelines.config.load import Settings
+from pipelines.storage.ages import read_ages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.freshness import find_stale
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
 from schemas.outputs import BATCHES
@@ -27,7 +27,7 @@ def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, find
         findings: of its run, all of them told.
 
     Returns:
-        `as_of`, `verdict`, `findings` as `report_why` has them, `stale` (`find_stale`), `changes`
+        `as_of`, `verdict`, `findings` as `report_why` has them, `stale` (`Ages.stale`), `changes`
         (`read_changes_before`), and `counts`: by source `events`, `accepted`, `duplicates`, `rejected` and
         `pending`.
     """
@@ -36,7 +36,7 @@ def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, find
         "as_of": as_of,
         "verdict": findings.verdict,
         "findings": findings.told,
-        "stale": find_stale(warehouse, settings.catalog, as_of),
+        "stale": read_ages(warehouse, settings, as_of).stale,
         "changes": read_changes_before(warehouse, settings, as_of),
         "counts": {source: {**of_source, "pending": 0} for source, of_source in counts.items()},
     }

@@ -15,6 +15,7 @@ from pipelines.config.load import Settings
 from pipelines.config.version import code_version
 from pipelines.engine.errors import fault_of
 from pipelines.engine.frames import small_frame
+from pipelines.storage.ages import Ages
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
@@ -35,6 +36,7 @@ class Run:
         started_at: its start.
         moment: its as_of; null while it is not known: of `latest`, until the input is ingested.
         newest_data: the newest data at as_of; null if there is none, or while it is not known.
+        ages: the newest facts of databases at as_of; null while they are not known.
         announced: the figures of its row in `runs` while it has not ended; null: it has no row yet.
         findings: what its open messages say; null until they are written.
     """
@@ -43,6 +45,7 @@ class Run:
     started_at: datetime
     moment: datetime | None
     newest_data: datetime | None = None
+    ages: Ages | None = None
     announced: "RunFigures | None" = None
     findings: Findings | None = None
 
@@ -138,5 +141,6 @@ def _row(
         figures.versions,
         error,
         run.newest_data,
+        *((None, None) if run.ages is None else run.ages.values()),
     )
     return small_frame(warehouse.spark, [row], RUNS.struct)

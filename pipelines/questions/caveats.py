@@ -9,8 +9,6 @@ from pipelines.console.wording import format_database, format_list
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.freshness import describe_age
-from pipelines.storage.published import newest_data_at, read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS, MESSAGES, OVERRULED
 from schemas.outputs import TRANSMISSION_SCHEDULE
@@ -19,13 +17,9 @@ from schemas.outputs import TRANSMISSION_SCHEDULE
 def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Yield a sentence for each thing that is not known and that figures of all places depend on.
 
-    The newest data is old at as_of; no input has a RECEIVED; endpoints that ended by one source and stand
-    open in their own database, or were created in several databases; databases of which no input says whether
-    they honor priorities.
+    No input has a RECEIVED; endpoints that ended by one source and stand open in their own database, or were
+    created in several databases; databases of which no input says whether they honor priorities.
     """
-    runs = read_published_runs(warehouse, "as_of", "started_at", "newest_data")
-    if age := describe_age(newest_data_at(runs, as_of), as_of):
-        yield f"{age}; what happened since is not known"
     logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
     if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
         since = "" if warehouse.first_day is None else f" since {warehouse.first_day}"

@@ -14,7 +14,8 @@ from pipelines.console.wording import format_count, format_duration, format_list
 from pipelines.report.cells import HtmlTable, TableColumn, column, make_table
 from pipelines.report.formats import format_code, format_name
 from pipelines.report.tables import PageData, PageTable, Row
-from pipelines.storage.freshness import OLD, newest_facts
+from pipelines.storage.ages import read_ages
+from pipelines.storage.freshness import OLD
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED, split_action
 from pipelines.why.report import first_findings
@@ -96,13 +97,15 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
         for row, since in zip(first.told, first.since, strict=True)
     ]
     columns = ("place", *CARD_COLUMNS, "since", "words", "statement", "section")
-    newest = newest_facts(warehouse, settings.catalog, as_of)
+    told = read_ages(warehouse, settings, as_of)
+    newest, gone = told.newest, [*told.gone_lines()]
     ages = [[*key, moment] for key, moment in sorted(newest.items(), key=lambda item: (item[1], item[0]))]
     servers = sorted({row[0] for row in (*settings.catalog.queue_rows(), *newest)})
     changes = read_changes_before(warehouse, settings, as_of)
     changed = [] if changes is None else ["; ".join(describe_changes(changes))]
     return {
         "ages": PageTable(["instance", "database", "newest"], ages[:DATABASES_SHOWN], len(ages)),
+        "gone": PageTable(["sentence"], [[line] for line in gone], len(gone)),
         "changed": PageTable(["sentence"], [[sentence] for sentence in changed], len(changed)),
         "servers": PageTable(["server"], [[name] for name in servers], len(servers)),
         "verdict": PageTable(["sentence"], [[first.verdict]], 1),

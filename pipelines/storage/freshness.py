@@ -6,11 +6,9 @@ as the snapshot.
 
 from collections.abc import Callable, Set
 from datetime import datetime, timedelta
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_age
 from pipelines.engine.frames import union_all
@@ -18,12 +16,10 @@ from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.collect import EPOCH, collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED
-from schemas.ledger import ENDPOINTS
 from schemas.outputs import SNAPSHOTS
 
 OLD = timedelta(hours=1)
 """Data that is older than this at as_of is worth a word."""
-SECOND = timedelta(seconds=1)
 RECENT = timedelta(days=1)
 RESOLUTION = timedelta(microseconds=1)
 """The distance of two moments that the tables tell apart."""
@@ -64,35 +60,7 @@ def find_first_data(warehouse: Warehouse, completed: CompletedBatches) -> dateti
     return min(filter(None, found), default=None)
 
 
-def find_stale(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[dict[str, Any]]:
-    """The databases whose newest fact is OLD at as_of, by name: instance, database, newest, age_seconds."""
-    return [
-        {"instance": key[0], "database": key[1], "newest": newest, "age_seconds": (as_of - newest) // SECOND}
-        for key, newest in sorted(newest_facts(warehouse, catalog, as_of).items())
-        if as_of - newest > OLD
-    ]
-
-
-def newest_facts(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[tuple[str, str], datetime]:
-    """The newest fact of each database, (instance, database), up to as_of; without those that have none.
-
-    Of a database that snapshots show it is the newest of them; of others the newest event of their instance.
-    """
-    taken = warehouse.read(SNAPSHOTS).where(F.col("taken_at") <= F.lit(as_of))
-    shown = taken.groupBy("instance", "database").agg(F.max("taken_at").alias("newest"))
-    found = {(row["instance"], row["database"]): row["newest"] for row in collect_rows(shown)}
-    existing = warehouse.read_left(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
-    databases = {
-        (row["instance"], row["database"])
-        for row in collect_rows(existing.select("instance", "database").distinct())
-    }
-    databases |= {(instance, database) for instance, database, _ in catalog.database_rows()}
-    others = databases - found.keys()
-    events = _newest_events(warehouse, {instance for instance, _ in others}, as_of) if others else {}
-    return found | {key: events[key[0]] for key in others if key[0] in events}
-
-
-def _newest_events(warehouse: Warehouse, instances: Set[str], as_of: datetime) -> dict[str, datetime]:
+def newest_events(warehouse: Warehouse, instances: Set[str], as_of: datetime) -> dict[str, datetime]:
     """The newest event before as_of of each of these instances that has any."""
     recent = max(as_of, EPOCH + RECENT) - RECENT
     found: dict[str, datetime] = {}

@@ -117,7 +117,7 @@ NO_DURATION = "write a number and a unit (s, min, h or d), like 10 min"
 
         {queue: ClaimIntakeQueue}
         => 7:5: expect[0]: has no measure; add one of oldest_wait, p95_wait, transmission_age, level_at_least,
-           unresolved, leaked_conversations
+           unresolved, leaked_conversations, data_age
         {p95_wait: 1 h, oldest_wait: 2 h}
         => 7:21: expect[0].oldest_wait: is a second measure beside p95_wait; write an entry for each
         {transmission_age: 5 min, queue: ClaimIntakeQueue}

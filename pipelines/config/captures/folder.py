@@ -145,6 +145,7 @@ def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[Se
         catalogs={
             hash: {view: list(rows) for view, rows in small.items()} for hash, small in catalogs.items()
         },
+        listed=tuple(capture.databases),
     )
     return known, snapshots, [f"{short_path(file.path)}: {note}" for note in notes]
 

@@ -64,6 +64,7 @@ class KnownCapture:
         first_seen: when the run began that took it, UTC.
         databases: those that it shows.
         catalogs: catalogs by hash that no capture before it had: rows by view.
+        listed: the names of all databases that it lists, read or not; None where an older version took it.
     """
 
     id: str
@@ -77,6 +78,7 @@ class KnownCapture:
     first_seen: datetime | None
     databases: tuple[KnownDatabase, ...]
     catalogs: Mapping[str, Mapping[str, list[dict[str, Any]]]]
+    listed: tuple[str, ...] | None = None
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> "KnownCapture":
@@ -102,6 +104,7 @@ class KnownCapture:
             first_seen=row["first_seen"],
             databases=tuple(databases),
             catalogs=json.loads(row["catalogs"]),
+            listed=None if row.get("listed") is None else tuple(json.loads(row["listed"])),
         )
 
     def row(self) -> tuple[Any, ...]:
@@ -119,6 +122,7 @@ class KnownCapture:
             self.first_seen,
             json.dumps(databases),
             json.dumps(self.catalogs),
+            None if self.listed is None else json.dumps(self.listed),
         )
 
 
