@@ -224,14 +224,15 @@ of one database."""
 
 def _one_or_several(value: object) -> object:
     """A list of names is one database; of several, each has a list of its own."""
+    if value in ([], None) or (isinstance(value, list) and [] in value):
+        raise problem("names no database; write a list of INSTANCE.DATABASE")
     is_one = isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return [value] if is_one and value else value
+    return [value] if is_one else value
 
 
 Aliased = Annotated[
-    tuple[Annotated[tuple[DatabaseName, ...], Field(min_length=1)], ...],
+    tuple[tuple[DatabaseName, ...], ...],
     BeforeValidator(_one_or_several, json_schema_input_type=list[str] | list[list[str]]),
-    Field(min_length=1),
 ]
 """The databases that are one, or several such lists; the last name of each is its database's."""
 
