@@ -42,8 +42,8 @@ def forwarded(open_case: OpenCase) -> Case:
 
 
 def answered(case: Case, out: Path, *options: str | Path) -> tuple[Levels, Outcome]:
-    """The endpoints that change, and how `whatif` ended."""
-    found = case.job("whatif", "--out", out, "--format", "json", *options)
+    """The endpoints whose recorded level changes, and how `whatif` ended."""
+    found = case.job("whatif", "--baseline", "recorded", "--out", out, "--format", "json", *options)
     assert found.code == 0, found.err
     columns = ("recorded", "today", "proposed", "cause")
     changed = {
