@@ -96,3 +96,14 @@ def test_what_two_captures_do_not_show_is_told_as_open(session: SparkSession, tm
     assert found["gone_between"] == {**between, "fate": "received or dropped"}
     assert "it is gone between 2026-11-19T10:00:00Z and 2026-11-20T10:00:00Z" in found["state"]
     assert "END_CONVERSATION" not in case.job("explain", "--message", message).out
+
+
+def test_a_table_that_lost_its_files_is_no_empty_one(session: SparkSession, tmp_path: Path) -> None:
+    case = Case.copied("field-46-normal-day", tmp_path / "case")
+    case.publish("latest")
+    for file in (case.folder / "warehouse" / "captures").rglob("*.parquet"):
+        file.unlink()
+    for job in ("why", "lint", "differences"):
+        asked = case.job(job)
+        assert asked.code == 1
+        assert "/warehouse/captures: the table can't be read (" in asked.err

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from pipelines.config.errors import PipelineError
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.config.snapshots.view_file import URI
 from pipelines.config.snapshots.views import CATALOG_VIEWS, columns_in_files
 from schemas.outputs import BATCHES, CAPTURES
 
@@ -132,12 +134,25 @@ def read_known(root: str) -> list[KnownCapture]:
     Args:
         root: the warehouse's folder or URI. Where only an engine can open it, no capture is known here; their
             ids tell them later.
+
+    Raises:
+        PipelineError: a table in a folder is damaged, or is not to be read.
     """
+    name = BATCHES.name
     try:
-        batches = DeltaTable(f"{root}/{BATCHES.name}").to_pyarrow_table(columns=["batch"]).to_pylist()
-        rows = DeltaTable(f"{root}/{CAPTURES.name}").to_pyarrow_table().to_pylist()
-    except (DeltaError, OSError):
+        batches = DeltaTable(f"{root}/{name}").to_pyarrow_table(columns=["batch"]).to_pylist()
+        name = CAPTURES.name
+        rows = DeltaTable(f"{root}/{name}").to_pyarrow_table().to_pylist()
+    except TableNotFoundError:
         return []
+    except (DeltaError, OSError) as error:
+        if URI.match(root):
+            return []
+        fault = str(error).partition(chr(10))[0][:200]
+        raise PipelineError(
+            f"{root}/{name}: the table can't be read ({fault}); restore it from a copy, or give the right to "
+            "read it"
+        ) from error
     last = max((row["batch"] for row in batches), default=0)
     return [KnownCapture.of_row(row) for row in rows if row["batch"] <= last]
 
