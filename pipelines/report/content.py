@@ -33,7 +33,6 @@ REASONS_SHOWN = 200
 LEAKS_SHOWN = 200
 NIGHTS_SHOWN = 14
 LEVELS = 10
-STATES = 3
 
 CONDITIONS = {
     "receive": {state: f"state = '{state}'" for state in ("ready", "group_locked", "queue_off")},
@@ -115,11 +114,7 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
         same tables give the same rows.
     """
     off = queues_off_at(warehouse, as_of)
-    states = (
-        warehouse.read_as_of(RECEIVE.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
-    )
     return {
-        "states": read_table(states, order=[F.col("state")], limit=STATES),
         "notes": _small_table(
             ("sentence",),
             [

@@ -60,7 +60,6 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         ages=findings.make_ages(data),
         cards=findings.make_cards(data),
         charts=charts.make_charts(data),
-        tiles=sections.make_tiles(data),
         tables=_make_tables(data),
         chosen={table.name: table for table in chosen},
         queues=schedules.make_queue_choices(data),

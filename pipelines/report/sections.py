@@ -1,13 +1,10 @@
-"""The sections about one as_of beside the schedules: figures, rules, activation, leaks, input, nights."""
+"""The sections about one as_of beside the schedules: rules, activation, leaks, input, nights."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.console.wording import format_duration
 from pipelines.expectations.view import format_limit, format_value
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
 from pipelines.report.formats import (
-    NO_VALUE,
     format_change,
     format_code,
     format_moment,
@@ -18,68 +15,6 @@ from pipelines.report.formats import (
 from pipelines.report.tables import PageData, Row
 
 GOOD_ADVICE = ("keeps_up", "not_known")
-Tile = tuple[str, str, str]
-"""A figure of the overview: its name, its value, and a remark."""
-
-
-def make_tiles(data: PageData) -> list[Tile]:
-    """Make the figures of the overview."""
-    levels, nights = data.rows("receive_levels"), data.rows("nights")
-    tonight, before = (*nights[:2], None, None)[:2]
-    held = [row for row in data.rows("states") if row["state"] != "ready"]
-    oldest = min((row["oldest"] for row in levels), default=None)
-    ready, unresolved = _sum(levels), _sum(data.rows("unresolved"))
-    sending = _sum(data.rows("transmission_levels"))
-
-    def since(value: int, earlier: int | None) -> str:
-        change = format_change(value, earlier)
-        return f"{change} since {format_night(before['as_of'])}" if before and change else ""
-
-    def night_before(plus: Sequence[str], minus: Sequence[str] = ()) -> int | None:
-        if before is None or any(before[name] is None for name in (*plus, *minus)):
-            return None
-        return int(sum(before[name] for name in plus) - sum(before[name] for name in minus))
-
-    return [
-        (
-            "Ready messages",
-            format_number(ready),
-            since(ready, night_before(["open_receive"], ["unresolved_receive"])),
-        ),
-        (
-            "In locked groups or queues that are off",
-            format_number(_sum(held)),
-            ", ".join(f"{format_number(row['messages'])} {format_code(row['state'])}" for row in held),
-        ),
-        ("Queues with messages", format_number(data.total("receive_places")), ""),
-        (
-            "Oldest ready message",
-            format_duration(data.seconds_since(oldest)) if oldest else NO_VALUE,
-            f"arrived {format_moment(oldest)}" if oldest else "",
-        ),
-        (
-            "Waiting to be sent",
-            format_number(sending),
-            since(
-                sending, night_before(["open_transmission", "open_forwarded"], ["unresolved_transmission"])
-            ),
-        ),
-        (
-            "Not matched to a queue",
-            format_number(unresolved),
-            since(unresolved, night_before(["unresolved_receive", "unresolved_transmission"])),
-        ),
-        (
-            "Rows rejected so far",
-            format_number(tonight["rejected"] or 0) if tonight else NO_VALUE,
-            f"of {format_number(tonight['events'] or 0)} events" if tonight else "",
-        ),
-        (
-            "The run took",
-            format_duration(tonight["seconds"]) if tonight else NO_VALUE,
-            f"{format_duration(before['seconds'])} the night before" if before else "",
-        ),
-    ]
 
 
 def make_first_tables(data: PageData) -> list[HtmlTable]:
@@ -298,7 +233,3 @@ def describe_run(data: PageData) -> str:
             f"{row['code_version']}."
         )
     return ""
-
-
-def _sum(rows: Sequence[Row]) -> int:
-    return sum(row["messages"] for row in rows)

@@ -55,11 +55,6 @@ def test_levels_add_up(full_page: str) -> None:
         row["level"]: row["messages"] for row in part(full_page, "receive_place_levels") if not row["place"]
     }
     assert of_first == {9: 6, 3: 8}
-    assert part(full_page, "states") == [
-        {"state": "group_locked", "messages": 2},
-        {"state": "queue_off", "messages": 1},
-        {"state": "ready", "messages": 12 + 3 + SMALL_QUEUES},
-    ]
 
 
 def test_the_top_of_each_queue_in_its_order(full_page: str) -> None:
