@@ -97,7 +97,7 @@ class Case:
 
     def record(self, *, minutes: float, every: float = 5 * MINUTE, full_every: float = HOUR) -> int:
         @contextmanager
-        def connect() -> Iterator[Server]:
+        def connect() -> Iterator[Driver]:
             with problems():
                 connection = self.server.connect("Server=SQL1")
             yield connection
@@ -221,7 +221,7 @@ def test_a_folder_that_went_away_is_told_and_the_next_capture_goes_on(
             raise OSError(28, "No space left on device")
         real(source, target)
 
-    monkeypatch.setattr(recorder.os, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     assert case.record(minutes=15) == 2
     assert len(case.heard.errors) == 1
     assert case.heard.errors[0].endswith("can't be written (No space left on device); name another --out")

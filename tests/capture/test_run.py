@@ -56,9 +56,9 @@ def test_until_it_is_whole_its_name_begins_with_a_dot(
     seen: list[str] = []
 
     class Lines(run.Lines):
-        def add(self, line: object) -> None:
+        def add(self, line: object) -> dict[str, Any]:
             seen.extend(path.name[0] for path in tmp_path.iterdir())
-            super().add(line)
+            return super().add(line)
 
     monkeypatch.setattr(run, "Lines", Lines)
     written(Driver(LINES), tmp_path)

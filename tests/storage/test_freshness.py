@@ -7,19 +7,16 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.config.catalog import Catalog
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.freshness import (
     describe_age,
     find_first_data,
     find_newest_data,
-    find_stale,
     latest_as_of,
-    newest_facts,
 )
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import Row, at, endpoint_event, message_event, queue_event
-from tests.support.written import endpoint, warehouse_of
+from tests.support.written import warehouse_of
 
 MOMENT = timedelta(microseconds=1)
 
@@ -146,32 +143,3 @@ def test_data_is_old_after_an_hour() -> None:
         "as_of is 2026-11-20T13:00:00Z"
     )
     assert (describe_age(at(0) - MOMENT, at(60)) or "").startswith("the newest data is 60 min older")
-
-
-def test_the_newest_fact_of_each_database(session: SparkSession, tmp_path: Path) -> None:
-    """SQL1.B has snapshots; of SQL2 the newest event is of the day before, of SQL3 there is none."""
-    tables = {
-        "snapshots": [view(at(0)), view(at(50)), view(at(70))],
-        "endpoints": [
-            endpoint("one"),
-            endpoint("one", False),
-            endpoint("two", instance="SQL2"),
-            endpoint("three", instance="SQL3"),
-        ],
-        "message_events": [
-            message_event("SENT", "one/0", event_time=at(55)),
-            message_event("SENT", "one/1", event_time=at(60)),
-            message_event("SENT", "shown/0", event_time=at(58), seen_at=at(59)),
-            message_event("SENT", "two/0", event_time=at(0, day=-3), instance="SQL2"),
-        ],
-        "queue_events": [queue_event(event_time=at(0, day=-2), instance="SQL2")],
-    }
-    warehouse = warehouse_of(session, tmp_path, tables)
-    assert newest_facts(warehouse, Catalog(), at(60)) == {
-        ("SQL1", "A"): at(55),
-        ("SQL1", "B"): at(50),
-        ("SQL2", "A"): at(0, day=-2),
-    }
-    [old] = find_stale(warehouse, Catalog(), at(60))
-    seconds = 49 * 3600
-    assert old == {"instance": "SQL2", "database": "A", "newest": at(0, day=-2), "age_seconds": seconds}

@@ -47,16 +47,20 @@ class Catalog:
                     return (instance, database, candidate["queue"])
         return None
 
+    def places_of(self, service: str) -> list[tuple[str, str]]:
+        """Where a service of this name is."""
+        return [
+            (instance, database)
+            for instance, database, entry in self._databases()
+            if any(candidate["name"] == service for candidate in entry.get("services") or [])
+        ]
+
     def place_of(self, service: str, near: tuple[str, str]) -> tuple[str, str] | None:
         """Where the service is: in the same database as `near`, else in the same instance, else anywhere.
 
         None where several databases could be it.
         """
-        places = [
-            (instance, database)
-            for instance, database, entry in self._databases()
-            if any(candidate["name"] == service for candidate in entry.get("services") or [])
-        ]
+        places = self.places_of(service)
         if near in places:
             return near
         possible = [place for place in places if place[0] == near[0]] or places

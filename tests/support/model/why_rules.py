@@ -171,7 +171,7 @@ def _is_in_use(moment: Moment, endpoint: Endpoint, criterion: str, name: str) ->
         for other in there
     ):
         return True
-    return criterion != "contract" and moment.catalog.place_of(name, ("", "")) is not None
+    return criterion != "contract" and bool(moment.catalog.places_of(name))
 
 
 def edits(one: str, other: str) -> int:
