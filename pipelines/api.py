@@ -34,6 +34,7 @@ from pipelines.questions.next import report_next
 from pipelines.questions.rejected import report_rejected
 from pipelines.questions.waiting import BY, report_waits
 from pipelines.storage import tables
+from pipelines.storage.ages import read_ages
 from pipelines.storage.published import checked_runs, published_as_of, require_findings
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.filters import Filters
@@ -126,7 +127,8 @@ class OpenWarehouse:
             raise ConfigError("next: name a queue, or an instance (without a database) for what it sends")
         place = QueueFilter(queue, instance, database)
         settings, moment = self._asked(as_of)
-        return report_next(self._warehouse, place, as_of=moment, limit=limit, catalog=settings.catalog)
+        answer = report_next(self._warehouse, place, as_of=moment, limit=limit, catalog=settings.catalog)
+        return self._with_ages(answer, settings, moment)
 
     def why(
         self,
@@ -149,7 +151,8 @@ class OpenWarehouse:
             queue, transmission, instance, database, contract, service, remote_service, conversation
         )
         settings, moment = self._asked(as_of)
-        return report_why(self._warehouse, settings, filters, as_of=moment, limit=limit)
+        answer = report_why(self._warehouse, settings, filters, as_of=moment, limit=limit)
+        return self._with_ages(answer, settings, moment)
 
     def waiting(self, *, as_of: Moment = None, limit: int = 50, by: Sequence[str] = ()) -> Answer:
         """Say which messages wait how long, and which are overtaken most.
@@ -166,13 +169,15 @@ class OpenWarehouse:
         for name in by:
             if name not in BY:
                 raise ConfigError(f"by: there is no column {name!r}; {suggest_nearest(name, BY)}")
-        moment = self._published(as_of)
-        return report_waits(self._warehouse, as_of=moment, limit=limit, by=by)
+        settings, moment = self._asked(as_of)
+        answer = report_waits(self._warehouse, as_of=moment, limit=limit, by=by)
+        return self._with_ages(answer, settings, moment)
 
     def expect(self, *, as_of: Moment = None) -> Answer:
         """Say whether an as_of meets the expectations of the settings, as its run has measured them."""
-        moment = self._published(as_of)
-        return report_expectations(read_expectations(self._warehouse, self._settings, moment), moment)
+        settings, moment = self._asked(as_of)
+        answer = report_expectations(read_expectations(self._warehouse, settings, moment), moment)
+        return self._with_ages(answer, settings, moment)
 
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
@@ -214,8 +219,9 @@ class OpenWarehouse:
         self, *, days: int = DAYS, grace: timedelta = GRACE, as_of: Moment = None, limit: int = 20
     ) -> Answer:
         """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
-        moment = self._published(as_of)
-        return report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
+        settings, moment = self._asked(as_of)
+        answer = report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
+        return self._with_ages(answer, settings, moment)
 
     def changes(self, *, since: datetime | None = None, as_of: Moment = None) -> Answer:
         """Say what changed since the greatest published as_of below another one, or up to `since`."""
@@ -239,6 +245,10 @@ class OpenWarehouse:
         """Say why rows of the inputs were rejected, with some of each reason."""
         checked_runs(self._warehouse)
         return report_rejected(self._warehouse, limit=limit)
+
+    def _with_ages(self, answer: Answer, settings: Settings, moment: datetime) -> Answer:
+        """The answer with `stale`, the databases whose facts are old."""
+        return {**answer, "stale": read_ages(self._warehouse, settings, moment).stale}
 
     def _asked(self, as_of: Moment) -> tuple[Settings, datetime]:
         """The as_of that is asked about, and the settings with its catalog."""

@@ -77,14 +77,17 @@ def changed_by(change: Change, session: SparkSession, folder: Path) -> str:
 
 OLDER = "An older version wrote the table, or another program changed it. Put"
 NEWER = "A newer version wrote the table, or another program changed it. Upgrade, put"
-BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings", None)
+BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings", None, None, None)
 LOWER = "cc000000-0000-4000-8000-00000000000a"
 
 
 def tables_of(id: str) -> dict[str, list[Row]]:
     """A conversation of this id that ends, as an older version wrote it."""
     ends = endpoint_event("END_CONVERSATION", id, event_id="e")
-    return {"endpoint_events": [ends], "batches": [dict(zip(BATCHES.names, BATCH, strict=True))]}
+    return {
+        "endpoint_events": [ends],
+        "batches": [dict(zip(BATCHES.names, BATCH, strict=True))],
+    }
 
 
 @pytest.mark.parametrize("id", ["c1", LOWER.upper(), f"{LOWER}/0"])
@@ -137,7 +140,9 @@ def test_ids_in_another_spelling_are_of_an_older_version(
             id="retyped",
         ),
         pytest.param(
-            lambda rows: rows.rename_columns(["batch", "source", "file", "length", "modified_at", "version"]),
+            lambda rows: rows.rename_columns(
+                ["batch", "source", "file", "length", "modified_at", "version", "mapping"]
+            ),
             f"column path is missing, column file was added. {OLDER}",
             id="renamed",
         ),
@@ -169,6 +174,6 @@ def test_a_table_whose_creation_broke_off_is_none(session: SparkSession, tmp_pat
     warehouse = Warehouse(session, str(tmp_path))
     assert not warehouse.exists(FILES)
     assert warehouse.read(FILES).count() == 0
-    row = (1, "queue_events", "a.jsonl", 5, datetime(2026, 11, 20, tzinfo=UTC), None)
+    row = (1, "queue_events", "a.jsonl", 5, datetime(2026, 11, 20, tzinfo=UTC), None, None)
     warehouse.append(FILES, small_frame(session, [row], FILES.struct))
     assert [each.path for each in Warehouse(session, str(tmp_path)).read(FILES).collect()] == ["a.jsonl"]

@@ -71,8 +71,8 @@ def test_messages_to_send_with_both_levels_that_count(session: SparkSession) -> 
     """B honors priorities in the proposal only, which also raises what has waited for an hour."""
     schedule = frame(session, SENT).withColumn("instance", F.lit("SQL1"))
     honoring = {
-        "before": frame(session, "instance | database\nSQL1 | A"),
-        "after": frame(session, "instance | database\nSQL1 | A\nSQL1 | B"),
+        "before": frame(session, "instance | database | honors boolean\nSQL1 | A | true\nSQL1 | B | false"),
+        "after": frame(session, "instance | database | honors boolean\nSQL1 | A | true\nSQL1 | B | true"),
     }
     starvation = {"before": None, "after": Starvation(after_seconds=3600, raise_by=3)}
     levels = frame(session, LEVELS)

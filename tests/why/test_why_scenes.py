@@ -81,8 +81,8 @@ def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told])
         f"{name}: {found[name]} is not {expected[name]}" for name in expected if found[name] != expected[name]
     ]
     assert not wrong, "\n".join(wrong)
-    # A capture shows whether its view of monitors is complete: see tests/field/test_stopped.py. Two causes are
-    # about databases and not about open messages: see tests/why/test_databases.py.
+    # A capture shows whether its view of monitors is complete: see tests/field/test_stopped.py.
+    # Two causes are about databases and not about open messages: see tests/why/test_databases.py.
     for code in set(CODES) - {"monitor_missing", "broker_changed", "conversations_gone"}:
         about = [name for name in expected if name.startswith(f"{code}: ")]
         assert {code in codes for name in about for codes in found[name].values()} == {True, False}, code

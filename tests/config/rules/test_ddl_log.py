@@ -100,6 +100,8 @@ class Shown:
     rules: list[tuple[str, str | None, str | None, str | None, int]]
     database_key: tuple[str, str] = ("SQL1", "Claims")
     rule_lines: tuple[int, ...] = ()
+    declared: None = None
+    leaves_out_any: bool = False
 
     def priorities(self) -> list[tuple[str, str | None, str | None, str | None, int]]:
         return self.rules
