@@ -215,7 +215,7 @@ class Frames:
     def transmission(self) -> DataFrame:
         rows = sendable(self.kept(self.sent), self.state.forwarding, self.bindings, self.kept(self.off))
         starvation = Starvation(after_seconds=60.0, raise_by=1)
-        honoring = self.of_unknown_size(DATABASES)
+        honoring = self.of_unknown_size(DATABASES).withColumn("honors", F.lit(True))
         with_levels = with_transmit_priority(rows, honoring, as_of=AS_OF, starvation=starvation)
         return transmission_order(self.kept(with_levels), are_many=True)
 

@@ -19,7 +19,7 @@ from tools import notebooks
 
 __all__ = ["project"]
 ROOT = Path(__file__).parent.parent.parent
-PATIENCE = 120.0
+PATIENCE = 400.0
 PORT = "15002"
 """The one of the documentation."""
 

@@ -79,7 +79,7 @@ def test_the_documented_shell_works_to_the_letter() -> None:
         input=snippet,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1200,
         check=False,
     )
     assert "|as_of" in shell.stdout, shell.stderr

@@ -102,7 +102,8 @@ def leaking() -> Moment:
     rows = [
         *talk("idle", 60),
         *talk("busy", 60),
-        message_event("SENT", "busy/0", event_time=at(60.02)),
+        message_event("SENT", "busy/0", event_time=at(59)),
+        message_event("SENT", "busy/1", event_time=at(60.02)),
         *talk("half", 200),
         endpoint_event("END_CONVERSATION", "half", event_time=at(201)),
         *talk("over", 0),
@@ -127,6 +128,7 @@ def test_leaks() -> None:
     assert leaked(database="A") == (1.0, True, None)
     assert leaked(database="B") == (2.0, True, None)
     assert leaked(contract="Gold") == (0.0, True, None)
-    assert leaked(days=6) == (4.0, False, None)
+    # No message of the last six days is known, so the traffic is not: the far side of "half" has ended.
+    assert leaked(days=6) == (1.0, True, None)
     assert leaked(service="TargetService", days=8) == (1.0, True, None)
     assert leaked(instance="SQL2") == (0.0, True, None)

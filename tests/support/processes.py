@@ -14,7 +14,7 @@ from subprocess import CompletedProcess
 from tests.support.harness import Project
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 400.0
+PATIENCE = 1200.0
 HAS_JAVA = shutil.which("java") is not None
 COMMANDS = {
     "embedded": [sys.executable, "-m", "jobs.nightly"],
