@@ -166,7 +166,7 @@ class _Player:
     def _value(self, value: object) -> object:
         """A value that JSON has: maps in one order, moments as text."""
         if isinstance(value, list):
-            return sorted(self._value(each) for each in value)
+            return sorted((self._value(each) for each in value), key=str)
         if isinstance(value, tuple):
             return [self._value(each) for each in value]
         return value if value is None or isinstance(value, int | float) else self._plain(str(value))
