@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from uuid import uuid4
 
 from pipelines.capture.connection import Connection, Cursor
+from pipelines.config.captures.capture import VERSIONS
 from pipelines.config.errors import OutputError, ServerError
 from pipelines.console.wording import format_list
 
@@ -58,7 +59,7 @@ class Lines:
         if not isinstance(found, dict) or self.is_whole:
             raise broken(f"an unexpected line: {str(line)[:80]!r}")
         if not self.header:
-            if found.get("capture") != 1 or not isinstance(found.get("server"), str):
+            if found.get("capture") not in VERSIONS or not isinstance(found.get("server"), str):
                 raise broken(f"an unexpected first line: {str(line)[:80]!r}")
             self.header = found
         elif "row" in found:

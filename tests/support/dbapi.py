@@ -1,16 +1,22 @@
 """A stand-in for the vendor's driver: its server answers the capture script with given lines."""
 
 import json
+import re
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
+
+from pipelines.capture.script import capture_script
+
+VERSION = int(re.search(r"SELECT (\d+) AS \[capture\]", capture_script())[1])  # type: ignore[index]
+"""Of a capture that the script writes."""
 
 
 def capture_lines(
     *lines: dict[str, Any], server: str = "SQL1", taken_at: str = "2026-11-24T07:30:00.1234567Z", **end: Any
 ) -> list[str]:
     """The lines of a capture between a header and an end line that fit them."""
-    header = {"capture": 1, "id": "6F0C", "server": server, "product_version": "16.0.4135.4"}
+    header = {"capture": VERSION, "id": "6F0C", "server": server, "product_version": "16.0.4135.4"}
     header |= {"taken_at": taken_at, "server_state": True}
     rows = sum("row" in line for line in lines)
     last = {"end": True, "id": "6F0C", "rows": rows, "finished_at": "2026-11-24T07:30:02.1Z"} | end
