@@ -21,6 +21,8 @@ OF_TYPE = {
     "boolean": 0,
 }
 """A value of each type, which no row ever gets."""
+TO_THE_MICROSECOND = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""Options of JSON; by default a time has milliseconds."""
 TESTED_AS = {"boolean": "int"}
 """A condition is made simpler by the engine's planner until it refuses every row."""
 
@@ -69,7 +71,10 @@ def with_nullable_values(rows: DataFrame) -> DataFrame:
     if is_embedded(rows.sparkSession):
         return rows
     maps = {field.name: field.dataType for field in rows.schema if isinstance(field.dataType, MapType)}
-    text = {name: F.from_json(F.to_json(name), found.simpleString()) for name, found in maps.items()}
+    text = {
+        name: F.from_json(F.to_json(name, TO_THE_MICROSECOND), found.simpleString(), TO_THE_MICROSECOND)
+        for name, found in maps.items()
+    }
     return rows.withColumns(text) if maps else rows
 
 
