@@ -55,14 +55,16 @@ def count_statuses(schedule: DataFrame) -> DataFrame:
 def read_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
     """Count the kinds of a published as_of, most messages first; empty if no message has a status.
 
-    Messages that can't be placed count, too.
+    Messages that are not matched to a queue count, too, unless the log of as_of was pruned.
     """
     columns = ("message_id", "sendable_at", "why_still_here")
-    unplaced = locate_unresolved(warehouse, as_of, are_later_known=False).where("kind = 'transmission'")
-    lost = unplaced.select(
-        "message_id", F.col("since").alias("sendable_at"), F.col("status").alias(columns[2])
-    )
-    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).select(*columns).unionByName(lost)
+    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).select(*columns)
+    if not warehouse.is_pruned(as_of):
+        unplaced = locate_unresolved(warehouse, as_of, are_later_known=False).where("kind = 'transmission'")
+        lost = unplaced.select(
+            "message_id", F.col("since").alias("sendable_at"), F.col("status").alias(columns[2])
+        )
+        schedule = schedule.unionByName(lost)
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
     rows = collect_rows(count_statuses(schedule).orderBy(*order).limit(limit))
     return rows if any(row["why_still_here"] is not None for row in rows) else []

@@ -139,9 +139,11 @@ def find_ages(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Ages
         (row["instance"], row["database"])
         for row in collect_rows(existing.select("instance", "database").distinct())
     }
+    # All history is read for these alone: an instance of the catalog may have no event at all.
+    with_endpoints = {instance for instance, _ in databases - newest.keys()}
     databases |= {(instance, database) for instance, database, _ in settings.catalog.database_rows()}
     others = databases - newest.keys()
-    events = newest_events(warehouse, {instance for instance, _ in others}, as_of) if others else {}
+    events = newest_events(warehouse, with_endpoints, as_of) if others else {}
     newest |= {place: events[place[0]] for place in others if place[0] in events}
     return Ages(as_of, newest, gone, captured)
 

@@ -61,7 +61,7 @@ def find_first_data(warehouse: Warehouse, completed: CompletedBatches) -> dateti
 
 
 def newest_events(warehouse: Warehouse, instances: Set[str], as_of: datetime) -> dict[str, datetime]:
-    """The newest event before as_of of each of these instances that has any."""
+    """The newest event before as_of of each instance with events of the last day, and of these instances."""
     recent = max(as_of, EPOCH + RECENT) - RECENT
     found: dict[str, datetime] = {}
     # An event of the last day is in a row that closed then or later. The whole history is read for the rest.

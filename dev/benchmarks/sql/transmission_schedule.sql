@@ -47,7 +47,7 @@ sendable AS (
         ) AS sendable_at
     FROM waiting
 ),
--- Where the receiver is, else the nearest service of that name in the catalog.
+-- Where the receiver is, else the nearest service of that name in the catalog, if only one is as near.
 destinations AS (
     SELECT
         s.*,
@@ -58,7 +58,8 @@ destinations AS (
                     WHEN here.queue IS NOT NULL
                     THEN {'instance': here.instance, 'database': here.database, 'queue': here.queue}
                 END,
-                near.place, anywhere.place
+                CASE WHEN near.places = 1 OR near.places IS NULL AND anywhere.places = 1
+                     THEN coalesce(near.place, anywhere.place) END
             )
         END AS destination
     FROM sendable AS s
@@ -66,12 +67,14 @@ destinations AS (
         ON here.instance = s.home.instance AND here.database = s.home.database
         AND here.service = s.to_service
     LEFT JOIN (
-        SELECT instance, service, min({'instance': instance, 'database': database, 'queue': queue}) AS place
-        FROM services GROUP BY ALL
+        SELECT instance, service, min({'instance': instance, 'database': database, 'queue': queue}) AS place,
+            count(*) AS places
+        FROM services GROUP BY instance, service
     ) AS near ON near.instance = s.home.instance AND near.service = s.to_service
     LEFT JOIN (
-        SELECT service, min({'instance': instance, 'database': database, 'queue': queue}) AS place
-        FROM services GROUP BY ALL
+        SELECT service, min({'instance': instance, 'database': database, 'queue': queue}) AS place,
+            count(*) AS places
+        FROM services GROUP BY service
     ) AS anywhere ON anywhere.service = s.to_service
 ),
 -- A message to a queue that is off on the same instance is held by the queue's database.
@@ -89,8 +92,9 @@ held AS (
 rated AS (
     SELECT
         h.*,
+        CASE WHEN h.forwarded THEN false ELSE b.honors END AS honored,
         CASE
-            WHEN coalesce(b.honors, false) AND NOT h.forwarded THEN h.priority ELSE 5
+            WHEN coalesce(b.honors, true) AND NOT h.forwarded THEN h.priority ELSE 5
         END AS transmit_priority
     FROM held AS h LEFT JOIN databases AS b USING (instance, database)
 )
@@ -105,6 +109,6 @@ SELECT
     database, destination.instance AS destination_instance, destination.database AS destination_database,
     conversation_id, sent_by_initiator, from_service, to_service, contract, message_sequence_number,
     message_type, size_bytes, priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at,
-    waits_for, waits_since, waits_source
+    waits_for, waits_since, waits_source, honored
 FROM rated
 ORDER BY instance, position;
