@@ -87,7 +87,11 @@ def test_a_night_and_its_questions(here: Project, tmp_path: Path) -> None:
         answer, end = json.JSONDecoder().raw_decode(said)
         said = said[end:].lstrip()
         job, *options = question.split()
-        assert answer == run(job, "--config", here.config, *options).json, job
+        expected = run(job, "--config", here.config, *options).json
+        for each in (answer, expected):
+            for finding in each.get("findings", []) if isinstance(each, dict) else []:
+                del finding["command"]  # how the process was started, and its settings
+        assert answer == expected, job
 
 
 @pytest.mark.long
