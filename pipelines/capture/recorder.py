@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 
 from pipelines.capture.connection import Connection
 from pipelines.capture.run import (
-    ENDPOINTS,
     PARTIAL,
     Lines,
     Problems,
@@ -28,6 +27,7 @@ from pipelines.capture.run import (
     part_of_name,
 )
 from pipelines.config.errors import BusyError, OutputError, PipelineError, ServerError
+from pipelines.config.snapshots.views import ENDPOINTS
 
 LOCK = ".recorder-"
 """Begins the name of the file that a recorder locks; the server's name follows."""

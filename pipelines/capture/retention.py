@@ -1,15 +1,13 @@
 """Delete capture files that a warehouse has taken."""
 
-import re
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from pipelines.config.captures.capture import read_capture
 from pipelines.config.captures.faults import CaptureError, CaptureFault
+from pipelines.config.captures.folder import DAY
 from pipelines.config.captures.known import KnownCapture
-
-DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def delete_older(folder: Path, known: list[KnownCapture], newest: datetime, keep: timedelta) -> list[Path]:

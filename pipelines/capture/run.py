@@ -14,11 +14,11 @@ from uuid import uuid4
 from pipelines.capture.connection import Connection, Cursor
 from pipelines.config.captures.capture import VERSIONS
 from pipelines.config.errors import OutputError, ServerError
+from pipelines.config.snapshots.views import ENDPOINTS
 from pipelines.console.wording import format_list
 
 ROWS_AT_ONCE = 1_000
 """Rows of one fetch; a row has at most 8,000 characters."""
-ENDPOINTS = "conversation_endpoints"
 PARTIAL = ".partial"
 """The ending of a file that is not whole."""
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]')

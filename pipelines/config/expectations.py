@@ -43,7 +43,12 @@ _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _FORM = "write a number and a unit (s, min, h or d), like 10 min"
 
 
-def _seconds(value: object) -> float:
+def parse_duration(value: object) -> float:
+    """The seconds of a duration, such as `5 min` or `5min`.
+
+    Raises:
+        PydanticCustomError: it is none.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise problem(f"is no duration; {_FORM}")
     text = str(value)
@@ -61,18 +66,9 @@ def _seconds(value: object) -> float:
     return float(seconds)
 
 
-def parse_duration(text: str) -> float:
-    """The seconds of a duration, such as `5 min` or `5min`.
-
-    Raises:
-        PydanticCustomError: it is none.
-    """
-    return _seconds(text)
-
-
 Duration = Annotated[
     float,
-    BeforeValidator(_seconds),
+    BeforeValidator(parse_duration),
     WithJsonSchema(
         {"type": "string", "pattern": r"^([0-9]+(\.[0-9]*)?|\.[0-9]+) ?(s|min|h|d)$", "examples": ["10 min"]}
     ),

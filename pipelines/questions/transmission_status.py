@@ -10,7 +10,6 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
-STATUS_COLUMNS = ("messages", "why_still_here", "oldest", "example_message_id")
 LEFT_OUT = (
     "'[^']*'|\"[^\"]*\"",
     "[A-Za-z]+://[^ ,;)]*",
