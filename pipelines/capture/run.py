@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from uuid import uuid4
 
 from pipelines.capture.connection import Connection, Cursor
-from pipelines.config.captures.capture import VERSIONS
+from pipelines.config.captures import VERSIONS
 from pipelines.config.errors import OutputError, ServerError
 from pipelines.config.snapshots.views import ENDPOINTS
 from pipelines.console.wording import format_list

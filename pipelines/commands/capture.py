@@ -12,7 +12,6 @@ from pipelines.capture.connection import VARIABLE, connection_string, driver_err
 from pipelines.capture.run import Written, write
 from pipelines.capture.script import capture_script, ddl_log_script
 from pipelines.commands.options import Parser, duration
-from pipelines.commands.record import record
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
 from pipelines.console.invocation import command_line
@@ -39,6 +38,9 @@ def main(argv: Sequence[str]) -> int:
         return 0
     string = connection_string(options.server, options.connection, os.environ.get(VARIABLE))
     if options.every is not None:
+        # Import lazily: a single capture needs neither settings nor tables.
+        from pipelines.commands.record import record
+
         return record(options, string)
     written = _run(options.server or "the server", string, script, options.out)
     for warning in written.lines.warnings():

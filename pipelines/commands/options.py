@@ -8,10 +8,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, NoReturn
 
-from pydantic_core import PydanticCustomError
-
 from pipelines.config.errors import ConfigError
-from pipelines.config.expectations import parse_duration
 from pipelines.config.find_settings import FILE, VARIABLE, find_settings
 from pipelines.config.instants import LATEST, AsOf, parse_instant
 from pipelines.config.nearest import nearest, suggest_nearest
@@ -178,6 +175,11 @@ def duration(least: float) -> Callable[[str], float]:
     """Read a duration of the command line of `least` seconds or more, such as 5min."""
 
     def seconds(text: str) -> float:
+        # Import lazily: few commands have durations, and pydantic takes a quarter of a second.
+        from pydantic_core import PydanticCustomError
+
+        from pipelines.config.expectations import parse_duration
+
         try:
             found = parse_duration(text)
         except PydanticCustomError as error:

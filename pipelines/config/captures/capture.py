@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipelines.config.captures import VERSIONS
 from pipelines.config.captures.captured import (
     LARGE,
     SMALL,
@@ -51,8 +52,6 @@ from pipelines.config.captures.wrapped import is_mere_form
 from pipelines.config.snapshots.view_file import file_system
 from pipelines.config.snapshots.views import columns_in_captures
 
-VERSIONS = (1, 2)
-"""Of the form of captures, that this reads."""
 FIRST_YEAR, LAST_YEAR = 1900, 9000
 """Of the moment of a capture: times close to the ends of the calendar can't be reckoned with."""
 KINDS = ("row", "capture", "read", "count", "end")
