@@ -64,17 +64,13 @@ def main(argv: Sequence[str]) -> int:
         run = night(warehouse, settings, options.as_of, is_all_told=is_json)
     if metrics:
         write_whole(read_metrics(warehouse, settings.at(run.as_of), run.as_of), metrics, "--metrics")
-    if is_json and run.findings:
-        print(to_json(report_night(warehouse, settings.at(run.as_of), run.as_of, run.findings)))
-    elif not options.quiet and run.findings:
-        print_summary(
-            warehouse,
-            settings.at(run.as_of),
-            run.as_of,
-            run.findings,
-            wide=options.wide,
-            verbose=options.verbose,
-        )
+    assert run.findings is not None
+    assert run.ages is not None
+    described = (warehouse, settings.at(run.as_of), run.as_of, run.findings, run.ages)
+    if is_json:
+        print(to_json(report_night(*described)))
+    elif not options.quiet:
+        print_summary(*described, wide=options.wide, verbose=options.verbose)
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"
     for row in missed:

@@ -30,7 +30,7 @@ from pipelines.expectations.measure import (
 from pipelines.expectations.read import COLUMNS, not_met
 from pipelines.questions.leaks import read_leaking
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
-from pipelines.storage.ages import Ages, find_ages
+from pipelines.storage.ages import Ages
 from pipelines.storage.pruned_days import pruned_error, start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import EXPECTATIONS, UNRESOLVED
@@ -58,13 +58,14 @@ def require_days_left(warehouse: Warehouse, settings: Settings, as_of: datetime)
             )
 
 
-def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime) -> str:
+def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime, ages: Ages) -> str:
     """Replace the rows of this as_of in `expectations`; other rows stay.
 
     Args:
         warehouse: the tables; the schedules and `unresolved` have this as_of.
         settings: what is expected; nothing leaves the as_of without rows.
         as_of: the instant.
+        ages: `find_ages` of it.
 
     Returns:
         How many expectations are met.
@@ -72,7 +73,7 @@ def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime
     Raises:
         ConfigError: a data_age is of a database that nothing shows.
     """
-    measured = measure(warehouse, settings, as_of)
+    measured = measure(warehouse, settings, as_of, ages)
     rows = []
     for each in settings.expect:
         found = measured[each.name]
@@ -86,7 +87,7 @@ def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime
     return f"{met:,} of {format_count(len(rows), 'expectation')} met"
 
 
-def measure(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Measures:
+def measure(warehouse: Warehouse, settings: Settings, as_of: datetime, ages: Ages) -> Measures:
     """Measure all expectations at an as_of whose schedules are written; by name."""
     expectations = settings.expect
     received = _of(expectations, OLDEST_WAIT, P95_WAIT, LEVEL_AT_LEAST)
@@ -111,10 +112,7 @@ def measure(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Measur
         ask for ask, of in ((of_queues, received), (of_transmission, sent), (of_unresolved, unresolved)) if of
     ]
     passes += [partial(of_leaks, days) for days in sorted({each.days for each in leaked})]
-    found: Measures = {}
-    if aged := _of(expectations, DATA_AGE):
-        ages = find_ages(warehouse, settings, as_of)
-        found |= {each.name: _measure_age(ages, each, settings) for each in aged}
+    found = {each.name: _measure_age(ages, each, settings) for each in _of(expectations, DATA_AGE)}
     for measures in run_concurrently(warehouse.spark, *passes):
         found |= measures
     return found

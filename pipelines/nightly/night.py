@@ -25,7 +25,7 @@ from pipelines.nightly.quality import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import write_schedules
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.storage.ages import find_ages
+from pipelines.storage.ages import Ages, find_ages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
 from pipelines.storage.catalog_history import write_catalog_history
 from pipelines.storage.published import find_whole_runs, require_whole
@@ -175,7 +175,7 @@ def _describe(
     )
     _, run.findings = run_concurrently(
         warehouse.spark,
-        partial(_expect, warehouse, settings, run.as_of),
+        partial(_expect, warehouse, settings, run.as_of, run.ages),
         partial(_find, warehouse, settings, run.as_of, is_all_told=is_all_told),
     )
     with step("publish"):
@@ -216,9 +216,9 @@ def _find(warehouse: Warehouse, settings: Settings, as_of: datetime, *, is_all_t
     return findings
 
 
-def _expect(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+def _expect(warehouse: Warehouse, settings: Settings, as_of: datetime, ages: Ages) -> None:
     if not settings.expect:
-        write_expectations(warehouse, settings, as_of)
+        write_expectations(warehouse, settings, as_of, ages)
         return
     with step("expectations") as print_details:
-        print_details(write_expectations(warehouse, settings, as_of))
+        print_details(write_expectations(warehouse, settings, as_of, ages))

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from pipelines.changes.read import read_changes_before
 from pipelines.config.load import Settings
-from pipelines.storage.ages import read_ages
+from pipelines.storage.ages import Ages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
@@ -17,7 +17,9 @@ EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
 Row = dict[str, Any]
 
 
-def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, findings: Findings) -> Row:
+def report_night(
+    warehouse: Warehouse, settings: Settings, as_of: datetime, findings: Findings, ages: Ages
+) -> Row:
     """Report a published as_of as `nightly --format json` prints it.
 
     Args:
@@ -25,6 +27,7 @@ def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, find
         settings: those at as_of.
         as_of: the instant.
         findings: of its run, all of them told.
+        ages: of its run.
 
     Returns:
         `as_of`, `verdict`, `findings` as `report_why` has them, `stale` (`Ages.stale`), `changes`
@@ -36,7 +39,7 @@ def report_night(warehouse: Warehouse, settings: Settings, as_of: datetime, find
         "as_of": as_of,
         "verdict": findings.verdict,
         "findings": findings.told,
-        "stale": read_ages(warehouse, settings, as_of).stale,
+        "stale": ages.stale,
         "changes": read_changes_before(warehouse, settings, as_of),
         "counts": {source: {**of_source, "pending": 0} for source, of_source in counts.items()},
     }

@@ -34,7 +34,7 @@ from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
-from pipelines.storage.ages import read_ages
+from pipelines.storage.ages import Ages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.published import read_published_runs
@@ -73,6 +73,7 @@ def print_summary(
     settings: Settings,
     as_of: datetime,
     first: Findings,
+    ages: Ages,
     *,
     wide: bool = False,
     verbose: bool = False,
@@ -84,6 +85,7 @@ def print_summary(
         settings: what holds at this as_of.
         as_of: the instant.
         first: its findings.
+        ages: how old the facts of databases are.
         wide: whether ids and columns are left whole.
         verbose: whether more notes, counts of events and the first rows of the schedules follow.
     """
@@ -109,7 +111,7 @@ def print_summary(
     since_before = read_changes_before(warehouse, settings, as_of)
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
-    for line in read_ages(warehouse, settings, as_of).lines():
+    for line in ages.lines():
         _print_line(console, line)
     console.print(first.verdict, style="bold", soft_wrap=True)
     if since_before is not None:

@@ -152,6 +152,8 @@ def _find_missing(
     warehouse: Warehouse, shown: Mapping[Place, datetime], as_of: datetime
 ) -> dict[Place, datetime]:
     """The databases that the newest capture of their server does not list, and the first that did not."""
+    if not shown:
+        return {}
     captures = warehouse.read(CAPTURES).where(F.col("taken_at") <= F.lit(as_of)).where("listed is not null")
     newest = {
         row["instance"]: row

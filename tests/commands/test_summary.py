@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import command_line, name_command
 from pipelines.nightly.summary import MOST_WAITING, print_summary
+from pipelines.storage.ages import read_ages
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import first_findings
 from tests.support.factories import Row, at
@@ -64,10 +65,10 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     capsys.readouterr()
 
     warehouse = Warehouse(session, settings.warehouse)
-    found = first_findings(warehouse, settings, AS_OF)
-    print_summary(warehouse, settings, AS_OF, found)
+    found, ages = first_findings(warehouse, settings, AS_OF), read_ages(warehouse, settings, AS_OF)
+    print_summary(warehouse, settings, AS_OF, found, ages)
     short = capsys.readouterr().out
-    print_summary(warehouse, settings, AS_OF, found, verbose=True)
+    print_summary(warehouse, settings, AS_OF, found, ages, verbose=True)
 
     text = capsys.readouterr().out
     assert [line for line in short.splitlines() if line not in text.splitlines()] == []
@@ -137,7 +138,8 @@ def test_a_run_without_anything_says_so(
 ) -> None:
     settings = write(embedded, tmp_path, {})
     warehouse = Warehouse(embedded, settings.warehouse)
-    print_summary(warehouse, settings, AS_OF, first_findings(warehouse, settings, AS_OF))
+    found, ages = first_findings(warehouse, settings, AS_OF), read_ages(warehouse, settings, AS_OF)
+    print_summary(warehouse, settings, AS_OF, found, ages)
     text = capsys.readouterr().out
     assert "No queue and no instance has a message that waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text

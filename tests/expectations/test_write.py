@@ -10,6 +10,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.write import write_expectations
 from pipelines.nightly.runs import Run, RunFigures, write_run
+from pipelines.storage.ages import find_ages
 from pipelines.storage.maintain import maintain
 from schemas.reading import as_of_key
 from tests.support.factories import Row, at, catalog, ends_of, short_talk
@@ -41,7 +42,7 @@ def test_a_rerun_replaces_the_rows_of_its_as_of(session: SparkSession, tmp_path:
 
     def run(as_of: datetime, *expect: Row) -> str:
         settings = project_in(tmp_path, *expect).settings()
-        said = write_expectations(warehouse, settings, as_of)
+        said = write_expectations(warehouse, settings, as_of, find_ages(warehouse, settings, as_of))
         write_run(warehouse, settings, Run.begin(as_of), "succeeded", RunFigures())
         return said
 
@@ -94,5 +95,7 @@ def test_pruned_days_are_refused_before_the_as_of_is_touched(session: SparkSessi
     assert str(caught.value).endswith("the first day left is 2026-11-18; write days: 2 or less")
     assert [row["status"] for row in project.table("runs")] == ["succeeded"]
     settings = project_in(tmp_path, {"leaked_conversations": 1, "days": 2}).settings()
-    assert write_expectations(project.warehouse(session), settings, FIRST) == "1 of 1 expectation met"
+    warehouse = project.warehouse(session)
+    ages = find_ages(warehouse, settings, FIRST)
+    assert write_expectations(warehouse, settings, FIRST, ages) == "1 of 1 expectation met"
     assert [row["value"] for row in project.table("expectations")] == [1]
