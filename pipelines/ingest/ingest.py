@@ -45,7 +45,7 @@ from pipelines.ingest.snapshots.taken import (
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.storage.batches import SNAPSHOTS, CompletedBatches, read_completed_batches
+from pipelines.storage.batches import EVENT_COUNTS, SNAPSHOTS, CompletedBatches, read_completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
@@ -59,7 +59,6 @@ from schemas.events import ENDPOINT_FACTS, table_of
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 
 FILE = ("source", "path", "length", "modified_at", "version")
-EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
 
 
 SMALL_INPUT_BYTES = 16 << 20

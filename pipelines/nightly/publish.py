@@ -9,7 +9,7 @@ from pipelines.config.errors import ReconciliationError
 from pipelines.config.load import Settings
 from pipelines.engine.frames import union_all
 from pipelines.nightly.runs import Run, RunFigures, write_run
-from pipelines.storage.batches import CompletedBatches
+from pipelines.storage.batches import EVENT_COUNTS, CompletedBatches
 from pipelines.storage.versions import versions_of
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -31,7 +31,6 @@ NOT_COMPARED = ("group_priorities", "expectations", "findings", "waits")
 """Tables whose rows are counted, but are no messages of the sums."""
 UNRESOLVED_KINDS = ("receive", "transmission")
 """The values of the column `kind` of `unresolved`."""
-EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected", "pending")
 """Columns of `batches` that are added up."""
 
 
@@ -63,7 +62,7 @@ def publish(
     counted = _counted(warehouse, run.as_of)
     row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}
     # Batches of older versions have nothing pending, and do not say so.
-    events = {name: sum(row[name] or 0 for row in completed.batches) for name in EVENT_COUNTS}
+    events = {name: sum(row[name] or 0 for row in completed.batches) for name in (*EVENT_COUNTS, "pending")}
     sums = reconcile(events, open_messages, _written(row_counts, counted))
     figures = RunFigures(
         row_counts=row_counts,

@@ -1,19 +1,16 @@
 """The summary of a run as plain values."""
 
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
-
-from pyspark.sql import functions as F
 
 from pipelines.changes.read import read_changes_before
 from pipelines.config.load import Settings
 from pipelines.storage.ages import Ages
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.batches import EVENT_COUNTS, read_completed_batches
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
-from schemas.outputs import BATCHES
 
-EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
 Row = dict[str, Any]
 
 
@@ -34,18 +31,26 @@ def report_night(
         (`read_changes_before`), and `counts`: by source `events`, `accepted`, `duplicates`, `rejected` and
         `pending`.
     """
-    counts = {row["source"]: {name: row[name] for name in EVENT_COUNTS} for row in count_events(warehouse)}
     return {
         "as_of": as_of,
         "verdict": findings.verdict,
         "findings": findings.told,
         "stale": ages.stale,
         "changes": read_changes_before(warehouse, settings, as_of),
-        "counts": {source: {**of_source, "pending": 0} for source, of_source in counts.items()},
+        "counts": count_events(warehouse),
     }
 
 
-def count_events(warehouse: Warehouse) -> list[Row]:
-    """The rows that each input has brought so far: `source` and EVENT_COUNTS."""
-    sums = [F.sum(name).alias(name) for name in EVENT_COUNTS]
-    return collect_rows(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
+def count_events(warehouse: Warehouse) -> dict[str, dict[str, int]]:
+    """The rows that each input has brought so far, by source: EVENT_COUNTS, and those still `pending`.
+
+    A pending row is read again by each batch, and counts once.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for row in sorted(read_completed_batches(warehouse).batches, key=itemgetter("source", "batch")):
+        counts = found.setdefault(row["source"], dict.fromkeys((*EVENT_COUNTS, "pending"), 0))
+        for name in EVENT_COUNTS:
+            counts[name] += row[name]
+        counts["events"] -= counts["pending"]
+        counts["pending"] = row["pending"] or 0
+    return found

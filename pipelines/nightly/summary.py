@@ -23,7 +23,7 @@ from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
-from pipelines.nightly.report import EVENT_COUNTS, count_events
+from pipelines.nightly.report import count_events
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.changes import tell_changes
 from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
@@ -35,6 +35,7 @@ from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.ages import Ages
+from pipelines.storage.batches import EVENT_COUNTS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.published import read_published_runs
@@ -131,7 +132,9 @@ def print_summary(
         print_expectations(console, expected, as_of)
     _print_waits(console, waits, as_of, command)
     if verbose:
-        print_rows(console, "Events so far", count_events(warehouse), ("source", *EVENT_COUNTS))
+        events = [{"source": source, **counts} for source, counts in count_events(warehouse).items()]
+        pending = ("pending",) if any(row["pending"] for row in events) else ()
+        print_rows(console, "Events so far", events, ("source", *EVENT_COUNTS, *pending))
         _print_first_rows(console, warehouse, catalog, waits, as_of)
     _print_line(console, f"Tables: {warehouse.root}. Next:")
     for name, *options in _questions(waits):

@@ -12,6 +12,8 @@ from schemas.outputs import BATCHES
 
 SNAPSHOTS = "snapshots"
 """What all snapshots are called in `batches` and `rejected_events`."""
+EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
+"""What a batch has counted of each input, beside `pending`."""
 SMALL_LEDGER = 500_000
 """Accepted events up to which Spark runs a night faster with the settings for small jobs."""
 
