@@ -110,7 +110,7 @@ def read_changes(warehouse: Warehouse, settings: Settings, since: datetime, as_o
 def _read_declared(
     warehouse: Warehouse, settings: Settings, since: datetime, as_of: datetime
 ) -> tuple[list[Row], list[Row]]:
-    written = {(each.instance, each.database) for file in settings.rule_files for each in file.statements}
+    written = settings.databases_of_rule_files
     shown = {
         place: min(moments)
         for place, moments in read_rule_snapshots(warehouse).items()

@@ -81,6 +81,11 @@ class Settings:
         return replace(self, catalog=catalog)
 
     @property
+    def databases_of_rule_files(self) -> set[tuple[str, str]]:
+        """The databases, by instance and name, for which a rule file has a statement."""
+        return {(each.instance, each.database) for file in self.rule_files for each in file.statements}
+
+    @property
     def rule_notes(self) -> tuple[Note, ...]:
         """What of the rule sources does not count, and where."""
         return (*self.unread_files, *(note for file in self.rule_files for note in file.notes))

@@ -196,7 +196,7 @@ def _known_databases(current: Settings) -> Places:
     named = [
         *(row[:2] for row in current.catalog.database_rows()),
         *(snapshot.database_key for snapshot in current.snapshots),
-        *((each.instance, each.database) for file in current.rule_files for each in file.statements),
+        *current.databases_of_rule_files,
     ]
     for instance, database in named:
         places.setdefault(instance, set()).add(database)

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.facts import SERVICE
+from pipelines.config.snapshots.history import CatalogFact
 from pipelines.explain.message_state import find_last_receive
 from pipelines.explain.read import read_endpoint_events, read_endpoints
 from pipelines.state.messages import ARRIVALS
@@ -124,17 +125,9 @@ def _has_moved(warehouse: Warehouse, conversation_id: str, side: bool, since: da
     of_service = warehouse.read(CATALOG_HISTORY).where(f"kind = '{SERVICE}' and attribute = 'queue'")
     for column, value in (("instance", "instance"), ("database", "database"), ("name", "local_service")):
         of_service = of_service.where(F.col(column) == endpoint[value])
-    bound = collect_rows(of_service.select("value", "valid_from", "valid_to"))
+    bindings = [CatalogFact(**row) for row in collect_rows(of_service)]
 
-    def queue_at(moment: datetime) -> Any:
-        return next(
-            (
-                row["value"]
-                for row in bound
-                if (row["valid_from"] is None or row["valid_from"] <= moment)
-                and (row["valid_to"] is None or moment < row["valid_to"])
-            ),
-            None,
-        )
+    def queue_at(moment: datetime) -> str | None:
+        return next((each.value for each in bindings if each.holds_at(moment)), None)
 
-    return bool(queue_at(since) != queue_at(by))
+    return queue_at(since) != queue_at(by)

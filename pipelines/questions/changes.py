@@ -30,7 +30,7 @@ def find_changes(settings: Settings, as_of: datetime) -> list[Row]:
     taken: dict[tuple[str, str], list[datetime]] = {}
     for snapshot in settings.snapshots:
         taken.setdefault(snapshot.database_key, []).append(snapshot.taken_at)
-    written = {(each.instance, each.database) for file in settings.rule_files for each in file.statements}
+    written = settings.databases_of_rule_files
     rules = [rule for rule in settings.rule_history if (rule.instance, rule.database) not in written]
     found = []
     for row in (*_of_catalog(settings.catalog_history), *_of_rules(rules)):
