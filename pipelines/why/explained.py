@@ -90,7 +90,7 @@ def explained_rows(
         of_databases=[
             *find_of_databases(warehouse, settings, as_of),
             *_without_counted(
-                rows, find_standing(warehouse.spark, settings.snapshots, monitors, brokers_off, as_of)
+                rows, find_standing(warehouse.spark, settings.catalog_history, monitors, brokers_off, as_of)
             ),
         ],
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},

@@ -6,8 +6,8 @@ from functools import partial
 
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.config.snapshots.server import ServerSnapshot
-from pipelines.config.snapshots.views import QUEUES
+from pipelines.config.snapshots.facts import ON, QUEUE as QUEUE_KIND
+from pipelines.config.snapshots.history import CatalogFact
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
@@ -23,7 +23,7 @@ FACTS = f"kind string, state string, {COLUMNS}, broker_database string, broker_o
 
 def find_standing(
     spark: SparkSession,
-    snapshots: Iterable[ServerSnapshot],
+    history: Iterable[CatalogFact],
     monitors: Mapping[QueueName, ShownMonitor],
     brokers_off: Mapping[DatabaseKey, datetime],
     as_of: datetime,
@@ -34,18 +34,22 @@ def find_standing(
 
     Args:
         spark: the session.
-        snapshots: for the state of queues; those after as_of do not count.
+        history: what snapshots show of catalogs, for the state of queues.
         monitors: `shown_monitors`.
         brokers_off: since which snapshot a database has Service Broker off.
         as_of: the instant.
     """
-    is_on = _queues_on(snapshots, as_of)
+    queues_on = {
+        (each.instance, each.database, each.name)
+        for each in history
+        if (each.kind, each.attribute, each.value) == (QUEUE_KIND, "on", ON) and each.holds_at(as_of)
+    }
     nothing = (None,) * (len(COLUMNS.split(",")) - len(QUEUE))
     rows: list[tuple[object, ...]] = [
         ("receive", None, *key, "", *nothing, key[1], off_at) for key, off_at in brokers_off.items()
     ]
     rows += [
-        ("receive", "ready" if is_on.get(name) else None, *monitor_row(name, each), name[1], None)
+        ("receive", "ready" if name in queues_on else None, *monitor_row(name, each), name[1], None)
         for name, each in monitors.items()
         if name[:2] not in brokers_off
     ]
@@ -71,14 +75,3 @@ def _finding(cause: Cause, row: Row) -> Row:
     nothing = {"messages": 0, "conversations": 0, "example_message_id": ""}
     since = {"since": details["seen_at"]}
     return {"code": cause.code, "severity": cause.severity, **nothing, **since, "details": [details]}
-
-
-def _queues_on(snapshots: Iterable[ServerSnapshot], as_of: datetime) -> dict[QueueName, bool]:
-    """Whether the newest snapshots show queues as on."""
-    found = {}
-    for snapshot in sorted(snapshots, key=lambda each: each.taken_at):
-        if snapshot.taken_at <= as_of:
-            for row in snapshot.small.get(QUEUES, ()):
-                is_on = bool(row["is_receive_enabled"] and row["is_enqueue_enabled"])
-                found[(*snapshot.database_key, row["name"])] = is_on
-    return found
