@@ -101,7 +101,7 @@ class Reports:
         """A capture failed."""
 
     def skipped(self, beats: int) -> None:
-        """So many captures were left out, as one took longer than the interval."""
+        """Captures were skipped, because one took longer than the interval."""
 
 
 class Recorder:

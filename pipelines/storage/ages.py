@@ -75,8 +75,8 @@ class Ages:
     def gone_lines(self) -> Iterator[str]:
         """Yield which databases are gone."""
         gone = [
-            f"{format_database(place)}: gone since {format_instant(since)}, as captures of its server list "
-            f"it no more; what is told of it is of {format_instant(self.newest[place])}"
+            f"{format_database(place)}: gone since {format_instant(since)}, as captures of its server no "
+            f"longer list it; its figures are those of {format_instant(self.newest[place])}"
             for place, since in sorted(self.gone.items())
         ]
         yield from _first(gone, "gone")

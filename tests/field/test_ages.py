@@ -10,8 +10,8 @@ from tests.field.running import Case
 LATER = "2026-11-20T12:30:00Z"
 OTHER = {"instance": "MILL1", "database": "OtherDB", "newest": "2026-11-20T10:00:00Z", "age_seconds": 9_000}
 LINES = (
-    "MILL1.PressDB: gone since 2026-11-20T10:00:00Z, as captures of its server list it no more; what is told "
-    "of it is of 2026-11-19T10:00:00Z",
+    "MILL1.PressDB: gone since 2026-11-20T10:00:00Z, as captures of its server no longer list it; its "
+    "figures are those of 2026-11-19T10:00:00Z",
     "MILL1.OtherDB: the newest capture is 2 h older than 2026-11-20T12:30:00Z, of 2026-11-20T10:00:00Z",
 )
 
