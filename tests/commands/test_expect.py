@@ -55,7 +55,8 @@ def test_a_night_is_published_before_it_ends_with_6(missed: tuple[Case, Outcome]
 def test_how_a_published_night_ends(missed: tuple[Case, Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     """The night itself is left out: what it published is there."""
     case, _ = missed
-    monkeypatch.setattr(nightly, "night", lambda *_, **__: SimpleNamespace(as_of=at(60)))
+    published = SimpleNamespace(as_of=at(60), findings=[], ages={})
+    monkeypatch.setattr(nightly, "night", lambda *_, **__: published)
     plain = case.nightly(AS_OF, "--quiet")
     assert (plain.code, plain.err.splitlines()[-1]) == (6, f"error: {MISSED_LINE}")
     tells = case.nightly(AS_OF, "--quiet", "--no-expect")
