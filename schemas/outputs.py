@@ -547,6 +547,7 @@ CAPTURES = Table(
             "string",
             "databases that it lists, read or not, as JSON; null in rows of an older version",
         ),
+        optional("utc_offset_minutes", "int", "of the server's clock; null if unknown"),
     ),
     key=("capture_id", "path"),
     public=False,

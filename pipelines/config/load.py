@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pipelines.config import model
+from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.captures.faults import CaptureError, raise_faults, short_path
 from pipelines.config.captures.folder import CapturesRead, read_captures
 from pipelines.config.captures.known import read_known
@@ -205,7 +206,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
     places = places_of(file, declared)
     shown = [*_places(views), *_places(captured)]
-    catalog, sources = _read_named_files(file, declared, [*shown, *map(places.of, shown)])
+    clocks = captures.clocks if isinstance(captures, CapturesRead) else ()
+    catalog, sources = _read_named_files(file, declared, [*shown, *map(places.of, shown)], clocks)
     if isinstance(captures, CaptureError):
         raise captures
     _require_one_form(views, captures.snapshots)
@@ -353,7 +355,10 @@ def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
 
 
 def _read_named_files(
-    file: YamlFile, declared: model.SettingsFile, shown: Sequence[tuple[str, str]]
+    file: YamlFile,
+    declared: model.SettingsFile,
+    shown: Sequence[tuple[str, str]],
+    clocks: Sequence[ShownClock],
 ) -> tuple[Catalog, RuleSources]:
     problems: list[str] = []
     catalog, is_known = Catalog(), True
@@ -372,7 +377,11 @@ def _read_named_files(
         try:
             if source.format is not None:
                 sources.read_log(
-                    source.path, source, instance=source.instance, database=source.database or only
+                    source.path,
+                    source,
+                    instance=source.instance,
+                    database=source.database or only,
+                    clocks=clocks,
                 )
                 continue
             sources.read(

@@ -259,7 +259,7 @@ Variables = Annotated[dict[str, str], PlainValidator(_values, json_schema_input_
 class RuleSource(LocalTimes):
     """A rule file, a folder or a pattern, and what counts for statements that say nothing of their own.
 
-    Or the log of a DDL trigger, with the zone or the offset of its times.
+    Or the log of a DDL trigger, with the zone or the offset of its times; else captures show the offset.
     """
 
     path: LocalPath
@@ -273,8 +273,6 @@ class RuleSource(LocalTimes):
     def _times_fit(self) -> "RuleSource":
         if self.format is None and (self.zone or self.offset):
             raise problem("has zone or offset, which only a DDL log has; add format: ddl-log, or remove it")
-        if self.format is not None and not (self.zone or self.offset):
-            raise problem("is a DDL log, whose times are local; add zone: Europe/Berlin, or offset: '+02:00'")
         if self.format is not None and (self.effective_from or self.variables):
             raise problem("is a DDL log, which has neither effective_from nor variables; remove them")
         return self

@@ -99,6 +99,7 @@ def capture_lines(
     server_state: bool = True,
     most_rows: int | None = None,
     version: int = 2,
+    utc_offset_minutes: int = 0,
 ) -> list[str]:
     """The lines of a capture.
 
@@ -111,13 +112,15 @@ def capture_lines(
         server_state: whether the login sees the views of the whole server.
         most_rows: the most rows of a queue; None for all.
         version: of the script; 1 says less.
+        utc_offset_minutes: of the server's clock.
     """
     found = {
         name: each if isinstance(each, Captured) else Captured(dict(each)) for name, each in databases.items()
     }
     read_at = taken_at
     header = {"capture": version, "id": id, "server": server, "product_version": product_version}
-    header |= {"taken_at": spell_time(taken_at)} | ({"utc_offset_minutes": 0} if version > 1 else {})
+    header |= {"taken_at": spell_time(taken_at)}
+    header |= {"utc_offset_minutes": utc_offset_minutes} if version > 1 else {}
     lines = [to_line({**header, "server_state": server_state})]
     for name, each in found.items():
         what = {"read": each.reason is None, "reason": each.reason}

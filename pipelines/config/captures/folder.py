@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -12,6 +12,7 @@ from uuid import uuid4
 from pyarrow import fs
 
 from pipelines.config.captures.capture import read_capture
+from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.captures.databases import snapshots_of
 from pipelines.config.captures.faults import (
     CaptureError,
@@ -52,11 +53,13 @@ class CapturesRead:
         snapshots: those that were read now have files; those of known captures have catalog and rules alone.
         new: the captures that were read now and are not known; without `first_seen` and catalogs.
         moved: known captures in files that are not known.
+        clocks: the offsets of servers' clocks that all captures show.
     """
 
     snapshots: tuple[ServerSnapshot, ...] = ()
     new: tuple[KnownCapture, ...] = ()
     moved: tuple[KnownCapture, ...] = ()
+    clocks: tuple[ShownClock, ...] = ()
 
 
 def read_captures(
@@ -74,7 +77,7 @@ def read_captures(
         CaptureError: a folder or file is not there, or files are no whole captures; one line each.
     """
     if not are_new_read:
-        return CapturesRead(in_order(snapshots_of_known(known)))
+        return CapturesRead(in_order(snapshots_of_known(known)), clocks=_clocks(known))
     files: list[CaptureFile] = []
     problems: list[str] = []
     apart = {entry.path for entry in entries}
@@ -117,7 +120,16 @@ def read_captures(
     for note in notes:
         log.warning("snapshots: %s", note)
     snapshots = [*read, *snapshots_of_known(known)]
-    return CapturesRead(in_order(snapshots), tuple(new.values()), tuple(moved))
+    clocks = _clocks([*known, *new.values()])
+    return CapturesRead(in_order(snapshots), tuple(new.values()), tuple(moved), clocks)
+
+
+def _clocks(captures: Iterable[KnownCapture]) -> tuple[ShownClock, ...]:
+    return tuple(
+        ShownClock(frozenset({each.instance, each.server}), each.taken_at, each.utc_offset_minutes)
+        for each in captures
+        if each.utc_offset_minutes is not None
+    )
 
 
 def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[ServerSnapshot], list[str]]:
@@ -146,6 +158,7 @@ def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[Se
             hash: {view: list(rows) for view, rows in small.items()} for hash, small in catalogs.items()
         },
         listed=tuple(capture.databases),
+        utc_offset_minutes=capture.utc_offset_minutes,
     )
     return known, snapshots, [f"{short_path(file.path)}: {note}" for note in notes]
 

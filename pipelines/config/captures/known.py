@@ -67,6 +67,7 @@ class KnownCapture:
         databases: those that it shows.
         catalogs: catalogs by hash that no capture before it had: rows by view.
         listed: the names of all databases that it lists, read or not; None where an older version took it.
+        utc_offset_minutes: of the server's clock; None if it is not known.
     """
 
     id: str
@@ -81,6 +82,7 @@ class KnownCapture:
     databases: tuple[KnownDatabase, ...]
     catalogs: Mapping[str, Mapping[str, list[dict[str, Any]]]]
     listed: tuple[str, ...] | None = None
+    utc_offset_minutes: int | None = None
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> "KnownCapture":
@@ -107,6 +109,7 @@ class KnownCapture:
             databases=tuple(databases),
             catalogs=json.loads(row["catalogs"]),
             listed=None if row.get("listed") is None else tuple(json.loads(row["listed"])),
+            utc_offset_minutes=row.get("utc_offset_minutes"),
         )
 
     def row(self) -> tuple[Any, ...]:
@@ -125,6 +128,7 @@ class KnownCapture:
             json.dumps(databases),
             json.dumps(self.catalogs),
             None if self.listed is None else json.dumps(self.listed),
+            self.utc_offset_minutes,
         )
 
 

@@ -2,13 +2,15 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree
 from zoneinfo import ZoneInfo
 
+from pipelines.config.captures.clocks import OffsetPeriod, ShownClock, offset_at, offset_periods
 from pipelines.config.errors import ConfigError
 from pipelines.config.exports.form import ForeignFileError, detect_form
 from pipelines.config.exports.rows import text_rows
@@ -21,6 +23,7 @@ COLUMNS = ("PostTime", "DatabaseName", "CommandText")
 """What a log needs; ServerName is taken where it is there."""
 EVENT = "<EVENT_INSTANCE>"
 ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+_SEVENTH_DIGIT = re.compile(r"(\.\d{6})\d+")
 STATEMENT = ("BROKER", "PRIORITY")
 """Words of every statement about rules."""
 
@@ -34,7 +37,12 @@ class _Row:
 
 
 def read_ddl_log(
-    path: str, local: LocalTimes, *, instance: str | None = None, database: str | None = None
+    path: str,
+    local: LocalTimes,
+    *,
+    instance: str | None = None,
+    database: str | None = None,
+    clocks: Iterable[ShownClock] = (),
 ) -> RuleFile:
     """Read the statements about broker priorities of a DDL log, by the time at which they were carried out.
 
@@ -46,21 +54,23 @@ def read_ddl_log(
         local: the zone or the offset of PostTime.
         instance: of rows without ServerName.
         database: of rows without DatabaseName.
+        clocks: of captures, for a log with neither zone nor offset.
 
     Raises:
         ConfigError: the file is no such log, or a row's moment or instance is not known; names the line.
     """
     statements: dict[tuple[object, ...], list[RuleStatement]] = {}
     notes, passed_over = [], 0
+    moments = _Moments(local, clocks)
     for row in _rows(path):
         place, text = SourceLocation(path, row.line, 1), row.values.get("CommandText", "")
         if not all(word in text.upper() for word in STATEMENT):
             passed_over += 1
             continue
-        moment = _moment(place, row.values.get("PostTime", ""), local)
         of = row.values.get("ServerName") or instance
         if not of:
             raise ConfigError(f"{place}: ServerName is empty; name the instance of the log: instance: SQL1")
+        moment = moments.of(place, row.values.get("PostTime", ""), of)
         where = row.values.get("DatabaseName") or database
         try:
             read = read_tsql_text(path, text, instance=of, effective_from=moment, database=where)
@@ -90,18 +100,51 @@ def log_paths(path: str) -> list[str]:
     )
 
 
-def _moment(place: SourceLocation, text: str, local: LocalTimes) -> datetime:
-    try:
-        # The server writes three digits; seven would be read by newer versions of Python alone.
-        moment = datetime.fromisoformat(text.strip()[:26] if "+" not in text else text.strip())
-    except ValueError:
-        raise ConfigError(f"{place}: PostTime is {text!r}; write it like 2026-11-20T10:00:00.123") from None
-    if moment.tzinfo is not None:
-        return moment.astimezone(UTC)
-    if local.offset is not None:
-        return (moment - timedelta(seconds=offset_seconds(local.offset))).replace(tzinfo=UTC)
-    # Of two instants this is the earlier one.
-    return moment.replace(tzinfo=ZoneInfo(local.zone or "UTC")).astimezone(UTC)
+class _Moments:
+    """The moments of local times."""
+
+    def __init__(self, local: LocalTimes, clocks: Iterable[ShownClock]) -> None:
+        """Take the zone or the offset of the log, or the clocks that captures show."""
+        self._local = local
+        self._clocks = tuple(clocks)
+        self._periods: dict[str, tuple[OffsetPeriod, ...]] = {}
+
+    def of(self, place: SourceLocation, text: str, instance: str) -> datetime:
+        """The moment of a PostTime, UTC.
+
+        Raises:
+            ConfigError: it is no time, clocks never show it, or the offset is not known.
+        """
+        try:
+            # Engines write up to seven digits; Python reads six.
+            moment = datetime.fromisoformat(_SEVENTH_DIGIT.sub(r"\1", text.strip()))
+        except ValueError:
+            raise ConfigError(
+                f"{place}: PostTime is {text!r}; write it like 2026-11-20T10:00:00.123"
+            ) from None
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+        if self._local.offset is not None:
+            return (moment - timedelta(seconds=offset_seconds(self._local.offset))).replace(tzinfo=UTC)
+        if self._local.zone is None:
+            return (moment - timedelta(minutes=self._minutes(place, moment, instance))).replace(tzinfo=UTC)
+        zone = ZoneInfo(self._local.zone)
+        # Of two instants this is the earlier one.
+        found = moment.replace(tzinfo=zone).astimezone(UTC)
+        if found.astimezone(zone).replace(tzinfo=None) != moment:
+            raise ConfigError(f"{place}: PostTime {text} does not exist in {self._local.zone}; correct zone")
+        return found
+
+    def _minutes(self, place: SourceLocation, moment: datetime, instance: str) -> int:
+        periods = self._periods.setdefault(instance, offset_periods(self._clocks, instance))
+        minutes = offset_at(periods, moment)
+        if minutes is None:
+            why = "the captures around it show different clocks" if periods else "no capture shows the clock"
+            raise ConfigError(
+                f"{place}: PostTime is local, and {why} of {instance}; add zone: Europe/Berlin, or offset: "
+                "'+02:00', to the log's entry in rules:"
+            )
+        return minutes
 
 
 def _rows(path: str) -> Iterator[_Row]:

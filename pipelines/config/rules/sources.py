@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.errors import ConfigError
 from pipelines.config.mapping import LocalTimes
 from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
@@ -88,7 +89,13 @@ class RuleSources:
             )
 
     def read_log(
-        self, path: str, local: LocalTimes, *, instance: str | None = None, database: str | None = None
+        self,
+        path: str,
+        local: LocalTimes,
+        *,
+        instance: str | None = None,
+        database: str | None = None,
+        clocks: Iterable[ShownClock] = (),
     ) -> None:
         """Read the files of a DDL log; see `pipelines.config.rules.ddl_log`.
 
@@ -99,7 +106,9 @@ class RuleSources:
         paths = log_paths(path)
         if not paths or not os.path.exists(path):
             raise NoRuleFileError(f"there is no DDL log {path}; correct the path")
-        self.files += [read_ddl_log(each, local, instance=instance, database=database) for each in paths]
+        self.files += [
+            read_ddl_log(each, local, instance=instance, database=database, clocks=clocks) for each in paths
+        ]
 
 
 def rule_paths(path: str) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from pipelines.config.mapping import LocalTimes
@@ -75,6 +76,7 @@ def test_every_form_gives_the_same_statements(tmp_path: Path, form: str) -> None
     [
         ({"PostTime": "yesterday"}, "log.jsonl:1:1: PostTime is 'yesterday'; write it like"),
         ({"PostTime": None}, "log.jsonl:1:1: PostTime is ''; write it like"),
+        ({"PostTime": "2026-03-29T02:30:00"}, "log.jsonl:1:1: PostTime 2026-03-29T02:30:00 does not exist"),
     ],
 )
 def test_a_row_that_can_not_be_placed_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -83,6 +85,33 @@ def test_a_row_that_can_not_be_placed_is_named(tmp_path: Path, change: dict[str,
     with pytest.raises(ConfigError) as error:
         read_ddl_log(str(path), BERLIN, instance="SQL1")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "post_time",
+    ["2026-07-01T10:00:00.1234567-05:00", "2026-07-01T15:00:00.1234567Z", "2026-07-01T17:00:00.123456"],
+)
+def test_a_time_keeps_its_own_offset(tmp_path: Path, post_time: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(ROWS[0] | {"PostTime": post_time}) + "\n")
+    [statement] = read_ddl_log(str(path), BERLIN, instance="SQL1").statements
+    assert statement.effective_from == datetime(2026, 7, 1, 15, 0, 0, 123456, UTC)
+
+
+def test_without_zone_the_captures_of_the_server_say_the_offset(tmp_path: Path) -> None:
+    """Between the captures of July and of November clocks were changed, nobody knows when."""
+    log = str(write(tmp_path, "jsonl"))
+    july, november = (
+        ShownClock(frozenset({"SQL1"}), datetime(2026, month, 1, tzinfo=UTC), minutes)
+        for month, minutes in ((7, 120), (11, 60))
+    )
+    local = LocalTimes()
+    file = read_ddl_log(log, local, instance="SQL1", clocks=[november])
+    assert [each.effective_from.hour for each in file.statements] == [9, 9]
+    with pytest.raises(ConfigError, match="1:1: PostTime is local, and the captures around it show diff"):
+        read_ddl_log(log, local, instance="SQL1", clocks=[july, november])
+    with pytest.raises(ConfigError, match="no capture shows the clock of SQL2; add zone: Europe/Berlin"):
+        read_ddl_log(log, local, instance="SQL2", clocks=[november])
 
 
 def test_a_column_that_is_missing_is_named_with_the_nearest(tmp_path: Path) -> None:
@@ -171,7 +200,10 @@ rules:
     loaded = load_settings(tmp_path / "settings.yaml")
     assert [(each.name, each.level) for each in loaded.rule_history] == [("Gold", 9), ("Gold", 3)]
     assert [note.location.line for note in loaded.rule_notes] == [6]
-    for written in ("zone: null", "zone: UTC, effective_from: 2026-01-01T00:00:00Z"):
+    for written, said in (
+        ("zone: null", "PostTime is local, and no capture shows the clock of SQL1"),
+        ("zone: UTC, effective_from: 2026-01-01T00:00:00Z", "is a DDL log, "),
+    ):
         (tmp_path / "settings.yaml").write_text(settings % written)
-        with pytest.raises(ConfigError, match="is a DDL log, "):
+        with pytest.raises(ConfigError, match=said):
             load_settings(tmp_path / "settings.yaml")
