@@ -54,6 +54,9 @@ from pipelines.config.snapshots.views import columns_in_captures
 
 FIRST_YEAR, LAST_YEAR = 1900, 9000
 """Of the moment of a capture: times close to the ends of the calendar can't be reckoned with."""
+LARGEST_OFFSET = 14 * 60
+"""Of a server's clock from UTC, in minutes: datetimeoffset of SQL Server has no larger one."""
+MINUTES = "a whole number from -840 to 840, or null"
 KINDS = ("row", "capture", "read", "count", "end")
 """Keys that tell the kinds of lines."""
 
@@ -200,9 +203,10 @@ class _Reading:
         capture.id = text_value(line, "id", number).strip("{} ").upper()
         capture.server = text_value(line, "server", number)
         capture.product_version = optional_text(line, "product_version", number)
-        capture.utc_offset_minutes = optional_value(
-            line, "utc_offset_minutes", int, number, "a whole number or null"
-        )
+        minutes = optional_value(line, "utc_offset_minutes", int, number, MINUTES)
+        if minutes is not None and abs(minutes) > LARGEST_OFFSET:
+            raise wrong_key(number, "utc_offset_minutes", minutes, MINUTES)
+        capture.utc_offset_minutes = minutes
         try:
             capture.taken_at = instant_of(line.get("taken_at"))
             if not FIRST_YEAR <= capture.taken_at.year <= LAST_YEAR:

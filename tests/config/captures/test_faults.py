@@ -183,6 +183,7 @@ def test_nothing_is_no_capture(tmp_path: Path, content: bytes) -> None:
         (changed(QUEUE, other_statuses=[7]), QUEUE + 1, ["other_statuses is [7]"]),
         (changed(1, reason={"a": 1}), 2, ["reason"]),
         (changed(0, utc_offset_minutes="60"), 1, ["utc_offset_minutes"]),
+        (changed(0, utc_offset_minutes=841), 1, ["utc_offset_minutes", "-840 to 840"]),
         *((changed(0, taken_at=f"{year}-01-01T00:00:00Z"), 1, ["taken_at"]) for year in ("0001", "9999")),
         (nested(101, QUEUE), QUEUE + 1, ["100 levels of brackets"]),
         (nested(30_000, QUEUE - 1), QUEUE, ["100 levels of brackets"]),
