@@ -1,33 +1,42 @@
-"""The pictures of the page's first screen: bars with a line of text above each."""
+"""The pictures of the page's first screen: bars or lines with a line of text above each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.console.wording import format_count, format_duration
-from pipelines.report.formats import format_name, format_night, format_number
+from pipelines.report.formats import NO_VALUE, format_name, format_night, format_number
 from pipelines.report.tables import PageData, Row
 
 BARS = 8
 """Queues and sending instances in the picture of places."""
 LONGEST_LABEL = 38
 """Characters of a label beside a figure."""
+WIDTH, LINE = 360, 24
+"""Of a picture, and the height of a line in it."""
+BAR_STEP, LINE_STEP = 30, 44
+"""Between two bars, and between two lines."""
 WAITS = {"oldest": "the oldest", "p95": "95 of 100 at most", "median": "half of them at most"}
 """What is drawn of waits, the longest first, as the shorter bars lie above."""
+
+_Values = dict[int, float]
+"""By the number of the as_of."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar.
+    """A bar, or a line over time.
 
     Attributes:
         label: what it stands for.
         figure: its figures.
         parts: where each part begins and how long it is, as shares of the width; its class and its text.
+        line: the path of the line, in a field of WIDTH and LINE.
     """
 
     label: str
     figure: str
-    parts: Sequence[tuple[float, float, str, str]]
+    parts: Sequence[tuple[float, float, str, str]] = ()
+    line: str = ""
 
     @property
     def shown(self) -> str:
@@ -38,17 +47,21 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture: its name in the page, its title, its bars, and the text of each class in it."""
+    """A picture: its name in the page, its title, its bars, and the text of each class in it.
+
+    `step` is the distance between two bars.
+    """
 
     name: str
     title: str
     bars: Sequence[Bar]
-    legend: Sequence[tuple[str, str]]
+    legend: Sequence[tuple[str, str]] = ()
+    step: int = BAR_STEP
 
 
 def make_charts(data: PageData) -> list[Chart]:
     """Make the pictures that have something to show."""
-    charts = [_chart_places(data), _chart_waits(data), _chart_nights(data)]
+    charts = [_chart_places(data), _chart_waits(data), *_charts_over_time(data)]
     return [chart for chart in charts if chart.bars]
 
 
@@ -110,20 +123,70 @@ def _chart_waits(data: PageData) -> Chart:
     )
 
 
-def _chart_nights(data: PageData) -> Chart:
-    """What waited in each night; nothing before the second one."""
-    nights = [row for row in data.rows("nights") if row["open_receive"] is not None]
-    kinds = (("open_receive", "to receive"), ("open_transmission", "to send"))
-    most = max((sum(row[name] or 0 for name, _ in kinds) for row in nights), default=1) or 1
-    bars = [
-        Bar(
-            format_night(row["as_of"]),
-            " + ".join(format_number(row[name] or 0) for name, _ in kinds),
-            _side_by_side([(row[name] or 0, name, text) for name, text in kinds], most),
-        )
-        for row in nights
+def _charts_over_time(data: PageData) -> list[Chart]:
+    """What waited at each published as_of, a line each; nothing before the second as_of."""
+    points = data.rows("points")
+    if len(points) < 2:
+        return []
+    ago = {row["point"]: data.seconds_since(row["as_of"]) for row in points}
+    first, last = points[0], points[-1]
+    span = ago[first["point"]] - ago[last["point"]]
+    across = {point: WIDTH * (ago[first["point"]] - seconds) / span for point, seconds in ago.items()}
+    places = data.rows("waited_places")
+    more = data.total("waited_places") - len(places)
+    labels: dict[int | None, str] = {row["index"]: _place_label(row) for row in places}
+    if more:
+        labels[None] = format_count(more, "more place")
+    # A place without messages has 0; a level without messages has no oldest wait.
+    messages: dict[int | None, _Values] = {place: dict.fromkeys(across, 0) for place in labels}
+    for row in data.rows("waited"):
+        messages[row["place"]][row["point"]] = row["messages"]
+    waits: dict[int, _Values] = {}
+    for row in sorted(data.rows("oldest_waits"), key=lambda row: -row["level"]):
+        waits.setdefault(row["level"], {})[row["point"]] = row["seconds"]
+    when = f"at {len(points)} as_ofs from {format_night(first['as_of'])} to {format_night(last['as_of'])}"
+    return [
+        Chart(
+            "messages-over-time",
+            f"Messages by queue {when}",
+            _lines(across, {labels[place]: values for place, values in messages.items()}, format_number),
+            step=LINE_STEP,
+        ),
+        Chart(
+            "waits-over-time",
+            f"Oldest wait by level {when}",
+            _lines(across, {f"level {level}": values for level, values in waits.items()}, format_duration),
+            step=LINE_STEP,
+        ),
     ]
-    return Chart("backlog", "What waited, the latest first", bars if len(bars) > 1 else [], kinds)
+
+
+def _lines(
+    across: Mapping[int, float], values: Mapping[str, _Values], text: Callable[[float], str]
+) -> list[Bar]:
+    """A line for each label, all on one scale."""
+    last = max(across)
+    highest = max((value for own in values.values() for value in own.values()), default=0) or 1
+    return [
+        Bar(
+            label,
+            f"{text(own[last]) if last in own else NO_VALUE} · most {text(max(own.values()))}",
+            line=_path(across, own, highest),
+        )
+        for label, own in values.items()
+    ]
+
+
+def _path(across: Mapping[int, float], values: _Values, highest: float) -> str:
+    """The path through the values; it has a gap where there is none, and a dash where one stands alone."""
+    path, has_before = "", False
+    for point, x in across.items():
+        has_value = point in values
+        if has_value:
+            path += f"{'L' if has_before else 'M'}{x:.1f} {LINE * (1 - values[point] / highest):.1f}"
+            path += "" if has_before else "h.5"
+        has_before = has_value
+    return path
 
 
 def _side_by_side(parts: Sequence[tuple[int, str, str]], most: int) -> list[tuple[float, float, str, str]]:
@@ -139,6 +202,10 @@ def _side_by_side(parts: Sequence[tuple[int, str, str]], most: int) -> list[tupl
 
 def _queue_label(row: Row) -> str:
     return ".".join(format_name(row[name]) for name in ("instance", "database", "queue"))
+
+
+def _place_label(row: Row) -> str:
+    return _queue_label(row) if row["kind"] == "receive" else _instance_label(row)
 
 
 def _instance_label(row: Row) -> str:

@@ -18,6 +18,7 @@ from pipelines.questions.open_messages import NAMES, RECEIVE, TRANSMISSION, Sche
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.waiting import OVERTAKEN_COLUMNS, summarize_waits
 from pipelines.report.counts import select_nights
+from pipelines.report.over_time import read_over_time
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
@@ -135,6 +136,7 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
         **_read_schedule(warehouse, as_of, TRANSMISSION, off),
         **_read_rules_and_monitors(warehouse, as_of),
         **_read_input(warehouse, as_of),
+        **read_over_time(warehouse, as_of),
         "leaks": read_table(
             count_leaks(read_leaks(warehouse, as_of), as_of=as_of).select(*LEAK_COLUMNS),
             order=leak_order(),

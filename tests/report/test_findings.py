@@ -120,15 +120,13 @@ def test_a_column_without_values_is_left_out() -> None:
     assert [column.head for column in card.details.columns] == ["Messages", "Queue"]
 
 
-def test_bars_stand_side_by_side_and_one_night_is_no_picture() -> None:
+def test_bars_stand_side_by_side() -> None:
     names = ("instance", "database", "queue", "messages")
     levels = [[0, 9, 30], [0, 5, 10], [1, 5, 20]]
-    nights = [[AS_OF, 60, 0]]
     queue = "A" * 60
     found = {
         "receive_places": PageTable(names, [["SQL1", "Claims", queue, 40], ["SQL1", "Claims", "B", 20]], 3),
         "receive_place_levels": PageTable(["place", "level", "messages"], levels, 3),
-        "nights": PageTable(["as_of", "open_receive", "open_transmission"], nights, 1),
     }
     [places] = make_charts(PageData(AS_OF, found))
     assert places.title == "Messages by place and level; 1 more place has fewer"
@@ -137,7 +135,3 @@ def test_bars_stand_side_by_side_and_one_night_is_no_picture() -> None:
     assert (first.label, first.shown) == (f"SQL1.Claims.{queue}", f"SQL1.Claims.AAAAAAA…{'A' * 19}")
     assert (second.label, second.figure) == ("SQL1.Claims.B", "20")
     assert second.parts == [(0.0, 0.5, "level-5", "level 5: 20")]
-    found["nights"] = PageTable(
-        found["nights"].columns, [*nights, [datetime(2026, 11, 20, tzinfo=UTC), 10, 5]], 2
-    )
-    assert [bar.figure for bar in make_charts(PageData(AS_OF, found))[-1].bars] == ["60 + 0", "10 + 5"]
