@@ -42,6 +42,10 @@ help: ## list the targets
 setup: ## create .venv and fetch Delta's jars, or ENGINE=embedded without Java; does nothing when up to date
 	@tools/setup $(ENGINE)
 
+.PHONY: driver
+driver: setup ## install Microsoft's driver, for priorities capture, from the lock; make setup leaves it out
+	@tools/setup driver
+
 .PHONY: run
 run: setup samples ## a night on the sample log (AS_OF=... for another moment)
 	@$(call RUN,nightly) --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
@@ -184,7 +188,7 @@ schemas: setup ## write the JSON Schemas of settings, catalog and rules from the
 
 .PHONY: lock
 lock: setup ## pin the dependencies of pyproject.toml anew in requirements.lock
-	@$(PYTHON_IN_VENV) -m uv pip compile pyproject.toml --extra spark --extra embedded --extra notebooks \
+	@$(PYTHON_IN_VENV) -m uv pip compile pyproject.toml --extra spark --extra embedded --extra capture --extra notebooks \
 	  --group dev --group build --group bench --group s3 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
