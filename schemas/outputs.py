@@ -255,7 +255,7 @@ PRIORITY_RULES = Table(
 
 CATALOG_HISTORY = Table(
     name="catalog_history",
-    comment="What snapshots show of catalogs: one row per attribute and validity [valid_from, valid_to).",
+    comment="Catalogs by snapshots and DDL logs: one row per attribute and validity [valid_from, valid_to).",
     columns=(
         required("instance", "string", "instance"),
         required("database", "string", "database"),
@@ -270,15 +270,15 @@ CATALOG_HISTORY = Table(
         optional(
             "valid_from",
             "timestamp",
-            "taken_at of the first snapshot with this value, UTC; null if none before it shows otherwise",
+            "first moment with this value, UTC; null if nothing before it says otherwise",
         ),
         required("value", "string", "value; of a switch on or off"),
         optional(
             "valid_to",
             "timestamp",
-            "taken_at of the first snapshot without this value, UTC; null if it still holds",
+            "first moment without this value, UTC; null if it still holds",
         ),
-        required("source", "string", "snapshot"),
+        required("source", "string", "snapshot, or ddl-log"),
     ),
     key=("instance", "database", "kind", "name", "attribute", "valid_from"),
     checks={

@@ -100,7 +100,9 @@ def _lint_settings(options: Namespace) -> list[Finding]:
     settings, history = load_for_lint(options.config)
     if options.static:
         return lint_files(settings, history, moment=options.as_of)
-    warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse, settings.places)
+    warehouse = Warehouse(
+        open_session("lint_rules", settings.warehouse), settings.warehouse, settings.places, settings.switches
+    )
     warehouse.require_this_shape()
     if options.as_of == LATEST:
         moment = published_as_of(warehouse, settings, LATEST)

@@ -36,7 +36,9 @@ def warehouse_of(settings: Settings, name: str) -> Warehouse:
     Raises:
         ConfigError: the warehouse is one of an older version, or shares files with an input.
     """
-    warehouse = Warehouse(open_session(name, settings.warehouse), settings.warehouse, settings.places)
+    warehouse = Warehouse(
+        open_session(name, settings.warehouse), settings.warehouse, settings.places, settings.switches
+    )
     suspect(warehouse.root)
     settings.require_apart(warehouse.root)
     warehouse.require_this_shape()

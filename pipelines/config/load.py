@@ -21,7 +21,7 @@ from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.known import KnownRules, known_rules
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
-from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
+from pipelines.config.rules.statements import CatalogChange, Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
 from pipelines.config.snapshots.copies import require_different_brokers
 from pipelines.config.snapshots.history import CatalogFact, catalog_at, catalog_history
@@ -33,6 +33,7 @@ from pipelines.config.snapshots.places import (
     place_snapshots,
     places_of,
 )
+from pipelines.config.snapshots.queue_names import QueueSwitch, name_queues, switches_of
 from pipelines.config.snapshots.read import read_snapshots
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.statements import make_statements
@@ -46,7 +47,8 @@ class Settings:
     `variables` are those at the top of the file, for scripts that the command line names.
 
     `catalog` is `written_catalog`, the file, with what snapshots show in `catalog_history`. `left_out` are
-    snapshots whose rows are taken in, and do not count.
+    snapshots whose rows are taken in, and do not count. `switches` are the statements of DDL logs that turn
+    queues on or off.
 
     `warehouse` is a folder or a schema of Spark, and as text what people call it by.
     """
@@ -75,6 +77,7 @@ class Settings:
     variables: Mapping[str, str] = field(default_factory=dict)
     written_catalog: Catalog = field(default_factory=Catalog)
     catalog_history: tuple[CatalogFact, ...] = ()
+    switches: tuple[QueueSwitch, ...] = ()
 
     def at(self, moment: datetime) -> "Settings":
         """The settings with the catalog of a moment; without, it is the newest."""
@@ -216,7 +219,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     rule_files = place_rules(sources.files, places)
     statements, unfit = _stated(rule_files, snapshots)
     folded = apply_statements(statements)
-    facts = catalog_history(snapshots)
+    changes = name_queues(_changes_of(rule_files, places), snapshots)
+    facts = catalog_history(snapshots, changes)
     written = place_catalog(catalog, places)
     whole_catalog = catalog_at(written, facts, None)
     known = [(row[0], row[1]) for row in whole_catalog.database_rows()]
@@ -227,6 +231,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         catalog=whole_catalog,
         written_catalog=written,
         catalog_history=facts,
+        switches=switches_of(changes),
         catalog_path=declared.catalog,
         rules=declared.rules,
         rule_files=tuple(rule_files),
@@ -273,6 +278,17 @@ def _stated(
         return stated, []
     kept, notes = without_refused(stated, logged)
     return [*stated, *kept], notes
+
+
+def _changes_of(rule_files: Iterable[RuleFile], places: Places) -> list[CatalogChange]:
+    """The changes of the catalog that DDL logs have, by time."""
+    changes = [
+        each
+        for rules in rule_files
+        for each in rules.catalog_changes
+        if (each.instance, each.database) not in places.left_out
+    ]
+    return sorted(changes, key=lambda each: each.moment)
 
 
 def _shape_of(file: YamlFile) -> type[model.SettingsFile]:

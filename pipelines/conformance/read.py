@@ -17,7 +17,7 @@ from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import describe_messages
-from pipelines.state.read import read_ledger
+from pipelines.state.read import read_ledger, with_switches
 from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
@@ -147,6 +147,7 @@ def request_at(
         message_events, endpoint_events, queue_events, endpoints = (
             warehouse.read(table) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
         )
+        queue_events = with_switches(warehouse, queue_events)
         ledger = Ledger(message_events, endpoint_events, queue_events, endpoints, has_queue_events)
     else:
         ledger = read_ledger(warehouse, start - tolerance, has_queue_events=has_queue_events)

@@ -63,7 +63,7 @@ def open_warehouse(config: str, spark: SparkSession | None = None) -> tuple[Sett
     settings = load_settings(config, KNOWN_ONLY)
     opened = spark or SparkSession.getActiveSession() or open_session("notebook", settings.warehouse)
     _require_session(opened)
-    return settings, Warehouse(opened, settings.warehouse, settings.places)
+    return settings, Warehouse(opened, settings.warehouse, settings.places, settings.switches)
 
 
 def _require_session(spark: SparkSession) -> None:

@@ -16,6 +16,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
 from pipelines.config.snapshots.places import Places
+from pipelines.config.snapshots.queue_names import QueueSwitch
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.frames import empty_frame, small_frame
@@ -62,19 +63,27 @@ class Warehouse:
     their first write on; rows are read by path nevertheless.
     """
 
-    def __init__(self, spark: SparkSession, place: str | SparkSchema, places: Places = NO_PLACES) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        place: str | SparkSchema,
+        places: Places = NO_PLACES,
+        switches: Sequence[QueueSwitch] = (),
+    ) -> None:
         """Name the folder, or the schema whose location it is; no table is read or written yet.
 
         Args:
             spark: the session.
             place: the folder or schema.
             places: names of databases in the rows of the ledger, and databases that are left out of them.
+            switches: what DDL logs say of queues, which is in no table of events.
 
         Raises:
             ConfigError: the session's catalog has no such schema, or the engine can't write there.
         """
         self.spark = spark
         self.places = places
+        self.switches = tuple(switches)
         self._schema = None if isinstance(place, str) else place
         self._columns: dict[str, Sequence[str]] = {}
         """The columns of each table that is there, as they are stored."""

@@ -1,4 +1,4 @@
-"""The log of a DDL trigger as rule statements: each takes effect when it was carried out."""
+"""The log of a DDL trigger: statements that take effect when they were carried out."""
 
 import json
 import os
@@ -16,7 +16,15 @@ from pipelines.config.exports.form import ForeignFileError, detect_form
 from pipelines.config.exports.rows import text_rows
 from pipelines.config.mapping import LocalTimes, offset_seconds
 from pipelines.config.nearest import suggest_nearest
-from pipelines.config.rules.statements import Note, NoteReason, RuleFile, RuleStatement, SourceLocation
+from pipelines.config.rules.catalog_statements import is_about_catalog, read_catalog_change
+from pipelines.config.rules.statements import (
+    CatalogChange,
+    Note,
+    NoteReason,
+    RuleFile,
+    RuleStatement,
+    SourceLocation,
+)
 from pipelines.config.rules.tsql_rules import read_tsql_text
 
 COLUMNS = ("PostTime", "DatabaseName", "CommandText")
@@ -44,7 +52,7 @@ def read_ddl_log(
     database: str | None = None,
     clocks: Iterable[ShownClock] = (),
 ) -> RuleFile:
-    """Read the statements about broker priorities of a DDL log, by the time at which they were carried out.
+    """Read the statements about rules, queues, services and contracts of a DDL log, by their times.
 
     Other statements, and texts that are no T-SQL, are counted and passed over. A row that is there twice
     counts once.
@@ -59,34 +67,76 @@ def read_ddl_log(
     Raises:
         ConfigError: the file is no such log, or a row's moment or instance is not known; names the line.
     """
-    statements: dict[tuple[object, ...], list[RuleStatement]] = {}
-    notes, passed_over = [], 0
+    read = _Statements(path)
     moments = _Moments(local, clocks)
     for row in _rows(path):
         place, text = SourceLocation(path, row.line, 1), row.values.get("CommandText", "")
-        if not all(word in text.upper() for word in STATEMENT):
-            passed_over += 1
+        if not (is_about_rules(text) or is_about_catalog(text)):
+            read.passed_over += 1
             continue
         of = row.values.get("ServerName") or instance
         if not of:
             raise ConfigError(f"{place}: ServerName is empty; name the instance of the log: instance: SQL1")
         moment = moments.of(place, row.values.get("PostTime", ""), of)
-        where = row.values.get("DatabaseName") or database
+        read.take(place, text, moment, of, row.values.get("DatabaseName") or database)
+    return read.file()
+
+
+def is_about_rules(text: str) -> bool:
+    """Whether a text may be a statement about rules."""
+    upper = text.upper()
+    return all(word in upper for word in STATEMENT)
+
+
+class _Statements:
+    """The statements of a log, each once."""
+
+    def __init__(self, path: str) -> None:
+        """Name the file."""
+        self.passed_over = 0
+        self._path = path
+        self._rules: dict[tuple[object, ...], list[RuleStatement]] = {}
+        self._changes: dict[tuple[object, ...], CatalogChange] = {}
+        self._notes: list[Note] = []
+
+    def take(
+        self, place: SourceLocation, text: str, moment: datetime, instance: str, database: str | None
+    ) -> None:
+        """Take a row; a text that is not read is counted and noted."""
+        key = (moment, instance, database, text)
         try:
-            read = read_tsql_text(path, text, instance=of, effective_from=moment, database=where)
+            change = read_catalog_change(place, text, moment=moment, instance=instance, database=database)
+            if change is not None:
+                self._changes.setdefault(key, change)
+                return
+            if not is_about_rules(text):
+                self.passed_over += 1
+                return
+            read = read_tsql_text(
+                self._path, text, instance=instance, effective_from=moment, database=database
+            )
         except ConfigError as error:
-            passed_over += 1
-            reason = str(error).partition("\n")[0].removeprefix(f"{path}:")
+            self.passed_over += 1
+            reason = str(error).partition("\n")[0].removeprefix(f"{self._path}:")
             said = f"the statement is not read: {reason.partition(': ')[2] or reason}"
-            notes.append(Note(NoteReason.NOT_READ, place, said, "correct the row", of, where or ""))
-            continue
+            note = Note(NoteReason.NOT_READ, place, said, "correct the row", instance, database or "")
+            self._notes.append(note)
+            return
         found = [replace(each, location=place) for each in read.statements]
-        passed_over += not found
-        statements.setdefault((moment, of, where, text), found)
-    in_order = sorted(
-        (each for several in statements.values() for each in several), key=lambda each: each.effective_from
-    )
-    return RuleFile(path, tuple(in_order), passed_over, tuple(notes), is_log=True)
+        self.passed_over += not found
+        self._rules.setdefault(key, found)
+
+    def file(self) -> RuleFile:
+        """All that was taken, by time."""
+        rules = [each for several in self._rules.values() for each in several]
+        return RuleFile(
+            self._path,
+            tuple(sorted(rules, key=lambda each: each.effective_from)),
+            self.passed_over,
+            tuple(self._notes),
+            catalog_changes=tuple(sorted(self._changes.values(), key=lambda each: each.moment)),
+            is_log=True,
+        )
 
 
 def log_paths(path: str) -> list[str]:

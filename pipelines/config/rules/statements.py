@@ -1,7 +1,7 @@
 """Rule statements, the conditions under which they are carried out, and what a rule file holds of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -211,12 +211,40 @@ class HonorSetting:
 
 
 @dataclass(frozen=True)
+class CatalogChange:
+    """What a statement about a queue, a service or a contract changes in the catalog.
+
+    Attributes:
+        verb: CREATE, ALTER or DROP.
+        moment: when it was carried out, UTC.
+        instance: of the log.
+        database: whose queue, service or contract it is.
+        kind: queue, service or contract, as in `catalog_history`.
+        name: its name; of a queue without its schema.
+        schema: of a queue, or of that to which a service is bound.
+        values: the attributes that it sets; None where it takes them away.
+        location: where it stands.
+    """
+
+    verb: StatementType
+    moment: datetime
+    instance: str
+    database: str
+    kind: str
+    name: str
+    schema: str
+    values: Mapping[str, str | None]
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
 class RuleFile:
     """The statements of a rule file in its order.
 
     `passed_over` counts the statements of a script that are not about rules; YAML has none. `notes` says
     what of the file does not count, in its order. `created` has the contracts and services that a script
-    creates: instance, database and name. `is_log`: a DDL trigger wrote down what was carried out.
+    creates: instance, database and name. `is_log`: a DDL trigger wrote down what was carried out, and
+    `catalog_changes` has what it says of queues, services and contracts.
     """
 
     path: str
@@ -226,3 +254,4 @@ class RuleFile:
     honor_settings: tuple[HonorSetting, ...] = ()
     created: frozenset[tuple[str, str, str]] = frozenset()
     is_log: bool = False
+    catalog_changes: tuple[CatalogChange, ...] = ()

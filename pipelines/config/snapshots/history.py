@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from pipelines.config.catalog import Catalog, Database, Instance, Queue, Service
+from pipelines.config.rules.statements import CatalogChange, StatementType
 from pipelines.config.shape import Shape
 from pipelines.config.snapshots.facts import CONTRACT, QUEUE, SERVICE, Name, database_of
+from pipelines.config.snapshots.queue_names import is_same_value
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import CONTRACTS, QUEUES, SERVICES
 
@@ -16,6 +18,8 @@ LISTED = {QUEUES: QUEUE, SERVICES: SERVICE, CONTRACTS: CONTRACT}
 
 Place = tuple[str, str]
 """Instance and database."""
+Sight = CatalogChange | ServerSnapshot
+"""What says something of a database: a statement of a DDL log, or a snapshot."""
 Named = TypeVar("Named", Database, Queue, Service)
 OneShape = TypeVar("OneShape", bound=Shape)
 
@@ -42,19 +46,29 @@ class CatalogFact:
         return has_begun and (self.valid_to is None or moment < self.valid_to)
 
 
-def catalog_history(snapshots: Iterable[ServerSnapshot]) -> tuple[CatalogFact, ...]:
-    """All that snapshots show of catalogs, by place, name and moment.
+def catalog_history(
+    snapshots: Iterable[ServerSnapshot], changes: Iterable[CatalogChange] = ()
+) -> tuple[CatalogFact, ...]:
+    """All that snapshots and DDL logs say of catalogs, by place, name and moment.
 
-    A fact holds from the first snapshot that shows it until the next one that shows otherwise, or lacks it in
-    a complete view. What the first snapshot shows holds before it, too.
+    A fact holds from the first snapshot or statement that shows it until the next one that shows otherwise,
+    lacks it in a complete view, or drops it. What the first snapshot shows holds before it, too, but for what
+    a statement before it sets.
 
     Args:
         snapshots: by taken_at.
+        changes: of DDL logs, in their order; see `name_queues`.
     """
-    of_place: dict[Place, list[ServerSnapshot]] = {}
+    of_place: dict[Place, list[Sight]] = {}
+    for change in changes:
+        of_place.setdefault((change.instance, change.database), []).append(change)
     for snapshot in snapshots:
         of_place.setdefault(snapshot.database_key, []).append(snapshot)
-    return tuple(fact for place in sorted(of_place) for fact in _history_of(place, of_place[place]))
+    return tuple(
+        fact
+        for place in sorted(of_place)
+        for fact in _History(place, sorted(of_place[place], key=_moment_of)).facts()
+    )
 
 
 def catalog_at(written: Catalog, history: Iterable[CatalogFact], moment: datetime | None) -> Catalog:
@@ -98,39 +112,76 @@ def binding_periods(
     ]
 
 
-def _history_of(place: Place, snapshots: Iterable[ServerSnapshot]) -> list[CatalogFact]:
-    """The facts of a database, by name and valid_from.
+def _moment_of(sight: "Sight") -> datetime:
+    return sight.moment if isinstance(sight, CatalogChange) else sight.taken_at
 
-    Args:
-        place: the database.
-        snapshots: of it, by taken_at.
-    """
-    standing: dict[Name, tuple[datetime | None, str]] = {}
-    known: set[tuple[str, str | None]] = set()
-    found: list[CatalogFact] = []
 
-    def end(name: Name, moment: datetime | None) -> None:
-        valid_from, value = standing.pop(name)
-        found.append(CatalogFact(*place, *name, valid_from, value, moment))
+class _History:
+    """The facts of a database."""
 
-    for snapshot in snapshots:
+    def __init__(self, place: Place, sights: Sequence["Sight"]) -> None:
+        """Take what says something of a database, by its moments."""
+        self._place = place
+        self._sights = sights
+        self._standing: dict[Name, tuple[datetime | None, str, str]] = {}
+        self._shown: set[tuple[str, str | None]] = set()
+        self._stated: set[Name | tuple[str, str]] = set()
+        self._found: list[CatalogFact] = []
+
+    def facts(self) -> list[CatalogFact]:
+        """The facts by name and valid_from."""
+        for sight in self._sights:
+            if isinstance(sight, CatalogChange):
+                self._state(sight)
+            else:
+                self._show(sight)
+        for name in [*self._standing]:
+            self._end(name, None)
+        # Facts of one name stand in order of time.
+        return sorted(self._found, key=lambda fact: (fact.kind, fact.name, fact.attribute))
+
+    def _show(self, snapshot: ServerSnapshot) -> None:
         facts, moment = snapshot.facts(), snapshot.taken_at
         listed = {LISTED[view] for view in LISTED.keys() & snapshot.small.keys() & snapshot.complete}
         shown = {(kind, row["name"]) for view, kind in LISTED.items() for row in snapshot.small.get(view, [])}
-        for name in [*standing]:
-            is_gone = name[0] in listed and name[:2] not in shown
-            if is_gone or (name in facts and facts[name] != standing[name][1]):
-                end(name, moment)
+        for name in [*self._standing]:
+            if name[0] in listed and name[:2] not in shown:
+                self._end(name, moment)
         for name, value in facts.items():
-            if value is not None and name not in standing:
-                is_first = known.isdisjoint([(name[0], name[2]), (name[0], None)])
-                standing[name] = (None if is_first else moment, value)
-        known |= {(kind, attribute) for kind, _, attribute in facts}
-        known |= {(kind, None) for kind in listed - {kind for kind, _ in shown}}
-    for name in [*standing]:
-        end(name, None)
-    # Facts of one name stand in order of time.
-    return sorted(found, key=lambda fact: (fact.kind, fact.name, fact.attribute))
+            is_first = self._shown.isdisjoint([(name[0], name[2]), (name[0], None)])
+            is_first = is_first and self._stated.isdisjoint([name, name[:2]])
+            self._set(name, value, moment, None if is_first else moment, "snapshot")
+        self._shown |= {(kind, attribute) for kind, _, attribute in facts}
+        self._shown |= {(kind, None) for kind in listed - {kind for kind, _ in shown}}
+
+    def _state(self, change: CatalogChange) -> None:
+        """What a statement sets; CREATE and DROP end all that stood of the name."""
+        thing = (change.kind, change.name)
+        values = {(*thing, attribute): value for attribute, value in change.values.items()}
+        if change.verb is not StatementType.ALTER:
+            self._stated.add(thing)
+            for name in [*self._standing]:
+                if name[:2] == thing and name not in values:
+                    self._end(name, change.moment)
+        self._stated |= values.keys()
+        for name, value in values.items():
+            self._set(name, value, change.moment, change.moment, "ddl-log")
+
+    def _set(
+        self, name: Name, value: str | None, moment: datetime, valid_from: datetime | None, source: str
+    ) -> None:
+        if name in self._standing:
+            if value is not None and is_same_value(name, self._standing[name][1], value):
+                return
+            self._end(name, moment)
+        if value is not None:
+            self._standing[name] = (valid_from, value, source)
+
+    def _end(self, name: Name, moment: datetime | None) -> None:
+        valid_from, value, source = self._standing.pop(name)
+        if valid_from is not None and valid_from == moment:
+            return
+        self._found.append(CatalogFact(*self._place, *name, valid_from, value, moment, source))
 
 
 def _over(

@@ -11,11 +11,11 @@ from pipelines.config.catalog import Catalog, Database, Instance
 from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import name_parts, queue_text
-from pipelines.config.rules.statements import HonorSetting, RuleFile, RuleStatement
+from pipelines.config.rules.statements import CatalogChange, HonorSetting, RuleFile, RuleStatement
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
 from pipelines.config.yaml_file import Loc, YamlFile
 
-Stated = TypeVar("Stated", RuleStatement, HonorSetting)
+Stated = TypeVar("Stated", RuleStatement, HonorSetting, CatalogChange)
 PLACE = ("instance", "database")
 Place = tuple[str, str]
 """Instance and database."""
@@ -158,6 +158,7 @@ def place_rules(rule_files: Iterable[RuleFile], places: Places) -> list[RuleFile
             file,
             statements=tuple(_placed(each, places) for each in file.statements),
             honor_settings=tuple(_placed(each, places) for each in file.honor_settings),
+            catalog_changes=tuple(_placed(each, places) for each in file.catalog_changes),
         )
         for file in rule_files
     ]

@@ -7,7 +7,10 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from pipelines.config.catalog import Catalog
+from pipelines.config.rules.catalog_statements import read_catalog_change
+from pipelines.config.rules.statements import SourceLocation
 from pipelines.config.snapshots.history import binding_periods, catalog_at, catalog_history
+from pipelines.config.snapshots.queue_names import name_queues
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot, in_order
 from tests.support.factories import NOON, Row
 
@@ -170,6 +173,75 @@ def test_bindings_of_all_times() -> None:
     place = {"name": "B", "queues": [{"name": "N"}], "services": [{"name": "S", "queue": "N"}]}
     written = Catalog.model_validate({"instances": [{"name": "SQL1", "databases": [place]}]})
     assert binding_periods(written, history) == [(*of_service, "N", None, None)]
+
+
+def _logged(snapshots: list[ServerSnapshot], *log: tuple[datetime, str]) -> list[tuple[Any, ...]]:
+    """The facts of snapshots and of statements in database B, with their sources."""
+    place = SourceLocation("log.csv", 1, 1)
+    read = [
+        read_catalog_change(place, text, moment=moment, instance="SQL1", database="B") for moment, text in log
+    ]
+    changes = name_queues([change for change in read if change is not None], snapshots)
+    return [
+        (fact.name, fact.attribute, fact.valid_from, fact.value, fact.valid_to, fact.source)
+        for fact in catalog_history(in_order(snapshots), changes)
+    ]
+
+
+def test_a_ddl_log_is_laid_beside_snapshots_by_time() -> None:
+    """Half past twelve the service moves and the queue goes off; the snapshot of 13:00 shows both."""
+    half = NOON + timedelta(minutes=30)
+    off = [{**QUEUE, "is_receive_enabled": False}, {**QUEUE, "object_id": 2, "name": "R"}]
+    services = [{"service_id": 1, "name": "S", "service_queue_id": 2}]
+    snapshots = [_bound(NOON, 1), _snapshot(LATER, service_queues=off, services=services), _bound(LAST, 2)]
+    log = [(half, "ALTER SERVICE S ON QUEUE dbo.R"), (half, "ALTER QUEUE q WITH STATUS = OFF")]
+    assert _logged(snapshots, *log) == [
+        ("Q", "on", None, "on", half, "snapshot"),
+        ("Q", "on", half, "off", LAST, "ddl-log"),
+        ("Q", "on", LAST, "on", None, "snapshot"),
+        ("R", "on", None, "on", None, "snapshot"),
+        ("S", "queue", None, "Q", half, "snapshot"),
+        ("S", "queue", half, "R", None, "ddl-log"),
+    ]
+
+
+def test_what_a_ddl_log_sets_before_the_first_snapshot_is_not_known_before() -> None:
+    assert _logged([_bound(NOON, 1)], (BEFORE, "ALTER QUEUE Q WITH STATUS = ON")) == [
+        ("Q", "on", BEFORE, "on", None, "ddl-log"),
+        ("R", "on", None, "on", None, "snapshot"),
+        ("S", "queue", None, "Q", None, "snapshot"),
+    ]
+
+
+def test_create_and_drop_begin_and_end_all_of_a_queue() -> None:
+    """The procedure has brackets in the view, and none in the statement."""
+    create = "CREATE QUEUE Q WITH ACTIVATION (PROCEDURE_NAME = P, MAX_QUEUE_READERS = 3)"
+    shown = _snapshot(service_queues=[{**ACTIVATED, "activation_procedure": "[dbo].[P]"}])
+    of_queue = [
+        ("activation", BEFORE, "on"),
+        ("max_readers", BEFORE, "3"),
+        ("on", BEFORE, "on"),
+        ("procedure", BEFORE, "P"),
+    ]
+    facts = _logged([shown], (BEFORE, create), (LATER, "DROP QUEUE Q"))
+    assert facts == [("Q", *each, LATER, "ddl-log") for each in of_queue]
+    assert _logged([], (BEFORE, create)) == [("Q", *each, None, "ddl-log") for each in of_queue]
+    # At one moment the last statement counts.
+    assert _logged([], (BEFORE, create), (BEFORE, "DROP QUEUE Q")) == []
+
+
+def test_queues_of_one_name_in_two_schemas() -> None:
+    log = [
+        (BEFORE, "ALTER QUEUE dbo.Q WITH STATUS = ON"),
+        (NOON, "ALTER QUEUE old.Q WITH STATUS = OFF"),
+        (NOON, "ALTER SERVICE S ON QUEUE old.Q"),
+    ]
+    assert [(name, value) for name, _, _, value, _, _ in _logged([], *log)] == [
+        ("Q", "on"),
+        ("old.Q", "off"),
+        ("S", "old.Q"),
+    ]
+    assert [name for name, *_ in _logged([], log[1])] == ["Q"]
 
 
 STATES = st.fixed_dictionaries(
