@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from pipelines.commands.signals import end_at_once_on_signals, wait_if_ending
 from pipelines.commands.streams import protect_streams
-from pipelines.config.errors import PipelineError, one_line
+from pipelines.config.errors import ConfigError, PipelineError, one_line
 from pipelines.console.terminal import escape_invisible, escape_line
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -87,6 +87,10 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
     # Import lazily: only failing commands need these.
+    from pipelines.engine.limits import tight_limit
+
+    if limit := tight_limit():
+        return ConfigError.exit_code, limit
     from pipelines.engine.errors import fault_of, lacking
 
     fault = fault_of(error)
@@ -95,6 +99,10 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     if _suspects:
         from pipelines.storage.damage import find_damage
 
-        if damage := [line for root in _suspects for line in find_damage(root)]:
+        try:
+            damage = [line for root in _suspects for line in find_damage(root)]
+        except PipelineError as unreadable:
+            return unreadable.exit_code, str(unreadable)
+        if damage:
             return 1, "\n".join(map(one_line, damage))
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -7,6 +7,7 @@ import psutil
 
 from pipelines.config.errors import ConfigError
 from pipelines.console.invocation import ENGINE, SPARK
+from pipelines.engine.limits import tight_limit
 
 EMBEDDED = "embedded"
 MEMORY = "ENGINE_MEMORY"
@@ -22,8 +23,10 @@ def check_environment() -> None:
 
     Raises:
         ConfigError: ENGINE names no engine; ENGINE_MEMORY is no size that fits the machine; TMPDIR is no
-            folder for working files.
+            folder for working files; a limit of the system is too low.
     """
+    if limit := tight_limit():
+        raise ConfigError(limit)
     engine = os.environ.get(ENGINE, "")
     if engine not in ("", SPARK, EMBEDDED):
         raise ConfigError(f"{ENGINE}: {engine!r} is no engine; set {SPARK} or {EMBEDDED}, or unset it")

@@ -14,7 +14,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.paths import local_folder
 from pipelines.console.invocation import command_line
 from pipelines.storage.inputs.contract import first_line
-from pipelines.storage.versions import REBUILD, versions_of
+from pipelines.storage.versions import REBUILD, require_readable, versions_of
 from schemas import TABLES
 from schemas.outputs import AS_OF_KEY
 from schemas.reading import as_of_of_key
@@ -33,8 +33,12 @@ def find_damage(root: str) -> list[str]:
         One line a table whose log is damaged; else one a data file that is gone, cut, or no Parquet file. Ten
         at most. Nothing if all are whole, or if delta-rs can't reach them. Bytes between the footer and the
         beginning are not looked at.
+
+    Raises:
+        ConfigError: this user may not read all of it.
     """
     folder = local_folder(root)
+    require_readable(folder)
     try:
         tables = versions_of(folder) or {}
     except WarehouseError as error:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from deltalake import DeltaTable
@@ -14,7 +15,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.config.errors import WarehouseError
+from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.errors import fault_of
 from pipelines.engine.housekeeping import housekept_table
@@ -47,6 +48,7 @@ def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] 
         spark: a session, if there is one.
 
     Raises:
+        ConfigError: this user may not read a table.
         WarehouseError: the log of a table is damaged, or its columns are not the declared ones; every such
             table is listed.
     """
@@ -68,8 +70,30 @@ def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] 
         if (problem := other_columns(f"{root}/{name}", TABLES[name], _types(found)))
     ]
     if damaged:
+        require_readable(root)
         raise WarehouseError(*damaged)
     return {name: found.version() for name, found in tables.items()}
+
+
+def require_readable(root: str) -> None:
+    """Refuse a local warehouse that this user may not read whole: it is not damaged.
+
+    Raises:
+        ConfigError: it has such a folder or file; the first is named.
+    """
+    folder = local_path(root)
+    if folder is None:
+        return
+    inside = (
+        os.path.join(parent, name)
+        for parent, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+    )
+    for path in chain([folder], inside):
+        if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
+            raise ConfigError(
+                f"warehouse: {path} can't be read (Permission denied); give this user the right to read it"
+            )
 
 
 def _versions_by_spark(root: str, spark: SparkSession) -> dict[str, int]:

@@ -1,5 +1,7 @@
 """A damaged data file is named, whatever the engine says of it, with what to do."""
 
+import os
+import re
 import shutil
 from collections.abc import Callable
 from copy import copy
@@ -10,6 +12,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.commands import launch
+from pipelines.config.errors import ConfigError
 from pipelines.console.invocation import name_command
 from pipelines.storage.damage import MOST_TOLD, find_damage
 from tests.field.running import run
@@ -118,3 +121,22 @@ def test_a_word_of_thousands_of_characters_is_cut() -> None:
     line = f"--queue {'q' * 5000} there is no such queue"
     assert launch.cut_words(line) == f"--queue {'q' * 200}... (5,000 characters) there is no such queue"
     assert launch.cut_words("q" * 1000) == "q" * 1000
+
+
+def test_what_may_not_be_read_is_not_damaged(published: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run as root, who may read everything: the system's answer is replaced."""
+    warehouse = published.folder / "warehouse"
+    log = warehouse / "endpoints" / "_delta_log" / f"{0:020}.json"
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(log) and may(path, mode))
+    said = rf"^warehouse: {log} can't be read \(Permission denied\); give this user the right to read it$"
+    with pytest.raises(ConfigError, match=said):
+        find_damage(str(warehouse))
+    whole = log.read_bytes()
+    log.write_bytes(whole[:100])
+    try:
+        done = run("explain", "--config", published.config, "--message", "c3/4")
+    finally:
+        log.write_bytes(whole)
+    assert done.code == 2
+    assert re.search(said.replace("^warehouse", "error: warehouse"), done.err, re.MULTILINE)

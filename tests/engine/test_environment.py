@@ -1,10 +1,12 @@
 """What the environment says of the engine is checked before one starts."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
+from pipelines.commands.launch import outcome_of
 from pipelines.config.errors import ConfigError
 from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.session import open_session
@@ -74,3 +76,24 @@ def test_an_empty_tmpdir_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "")
     check_environment()
     assert "TMPDIR" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "says"),
+    [
+        ("RLIMIT_NOFILE", 32, "ulimit -n: this process may open 32 files; allow 64 or more"),
+        (
+            "RLIMIT_AS",
+            4 << 30,
+            "ulimit -v: this process may use 4096m of address space; allow 6g or more, or set it to "
+            "unlimited",
+        ),
+    ],
+)
+def test_a_limit_that_is_too_low(monkeypatch: pytest.MonkeyPatch, limit: str, value: int, says: str) -> None:
+    of_limits = {getattr(resource, limit): (value, value)}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: of_limits.get(which, (-1, -1)))
+    with pytest.raises(ConfigError) as caught:
+        check_environment()
+    assert str(caught.value) == says
+    assert outcome_of(ImportError("no segment")) == (2, says)

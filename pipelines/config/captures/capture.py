@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
+from errno import EACCES
 from itertools import count
 from pathlib import Path
 
@@ -31,6 +33,7 @@ from pipelines.config.captures.faults import (
     not_whole,
     other_count,
     second_capture,
+    short_path,
     wrong_key,
 )
 from pipelines.config.captures.grouping import Places, find_rows, require_text, rows_by_view, text_of
@@ -75,6 +78,11 @@ def read_capture(path: str, folder: Path | None = None) -> Capture:
         return _read(path, folder)
     except CaptureFault as fault:
         raise CaptureError(describe_fault(path, fault)) from None
+    except PermissionError as error:
+        reason = os.strerror(error.errno or EACCES)
+        raise CaptureError(
+            f"{short_path(path)}: can't be read ({reason}); correct its permissions"
+        ) from error
 
 
 def _read(path: str, folder: Path | None) -> Capture:
