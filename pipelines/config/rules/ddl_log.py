@@ -168,10 +168,13 @@ class _Moments:
         try:
             # Engines write up to seven digits; Python reads six.
             moment = datetime.fromisoformat(_SEVENTH_DIGIT.sub(r"\1", text.strip()))
-        except ValueError:
+            return self._in_utc(place, moment, instance)
+        except (ValueError, OverflowError):
             raise ConfigError(
                 f"{place}: PostTime is {text!r}; write it like 2026-11-20T10:00:00.123"
             ) from None
+
+    def _in_utc(self, place: SourceLocation, moment: datetime, instance: str) -> datetime:
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
         if self._local.offset is not None:
@@ -182,7 +185,9 @@ class _Moments:
         # Of two instants this is the earlier one.
         found = moment.replace(tzinfo=zone).astimezone(UTC)
         if found.astimezone(zone).replace(tzinfo=None) != moment:
-            raise ConfigError(f"{place}: PostTime {text} does not exist in {self._local.zone}; correct zone")
+            raise ConfigError(
+                f"{place}: PostTime {moment.isoformat()} does not exist in {self._local.zone}; correct zone"
+            )
         return found
 
     def _minutes(self, place: SourceLocation, moment: datetime, instance: str) -> int:
@@ -209,7 +214,8 @@ def _rows(path: str) -> Iterator[_Row]:
         else:
             rows = list(_of_json(path))
     except (OSError, ValueError, ForeignFileError) as error:
-        raise ConfigError(f"{path}: it is no DDL log ({str(error).partition(chr(10))[0]})") from error
+        said = str(error).partition("\n")[0]
+        raise ConfigError(f"{path}: it is no whole DDL log ({said}); export it again") from error
     for row in rows:
         xml = next((value for value in row.values.values() if value.lstrip().startswith(EVENT)), None)
         if xml is None:
@@ -247,14 +253,20 @@ def _of_csv(path: str) -> Iterator[_Row]:
         form = replace(detect_form(stream.read(), b"", (*COLUMNS, "EventData")), has_breaks=True)
         stream.seek(0)
         for row in text_rows(stream, form):
-            yield _named(row.line, dict(zip(form.header, row.values(), strict=False)))
+            values = row.values()
+            if len(values) != len(form.header):
+                raise ValueError(f"line {row.line} has {len(values)} of {len(form.header)} columns")
+            yield _named(row.line, dict(zip(form.header, values, strict=True)))
 
 
 def _of_json(path: str) -> Iterator[_Row]:
     with open(path, encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                row = json.loads(line)
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    raise ValueError(f"line {number} is cut or damaged") from None
                 if not isinstance(row, dict):
                     raise ValueError(f"line {number} is no JSON object")
                 yield _named(number, row)

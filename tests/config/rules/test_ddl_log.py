@@ -76,6 +76,7 @@ def test_every_form_gives_the_same_statements(tmp_path: Path, form: str) -> None
     [
         ({"PostTime": "yesterday"}, "log.jsonl:1:1: PostTime is 'yesterday'; write it like"),
         ({"PostTime": None}, "log.jsonl:1:1: PostTime is ''; write it like"),
+        ({"PostTime": "0001-01-01T00:00:00"}, "log.jsonl:1:1: PostTime is '0001-01-01T00:00:00'; write it"),
         ({"PostTime": "2026-03-29T02:30:00"}, "log.jsonl:1:1: PostTime 2026-03-29T02:30:00 does not exist"),
     ],
 )
@@ -85,6 +86,16 @@ def test_a_row_that_can_not_be_placed_is_named(tmp_path: Path, change: dict[str,
     with pytest.raises(ConfigError) as error:
         read_ddl_log(str(path), BERLIN, instance="SQL1")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("form", "line"), [("csv", "line 6 has 2 of 3 columns"), ("jsonl", "line 4 is cut or damaged")]
+)
+def test_a_last_row_that_is_half_written(tmp_path: Path, form: str, line: str) -> None:
+    path = write(tmp_path, form)
+    path.write_text(path.read_text().rpartition(',"' if form == "csv" else "DROP")[0])
+    with pytest.raises(ConfigError, match=f"log.{form}: it is no whole DDL log .{line}.; export it again"):
+        read_ddl_log(str(path), BERLIN, instance="SQL1")
 
 
 @pytest.mark.parametrize(
