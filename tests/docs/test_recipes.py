@@ -9,6 +9,7 @@ import yaml
 from deltalake import DeltaTable, Field
 from deltalake.schema import PrimitiveType
 
+from pipelines.config.version import VERSION
 from tests.support.captures import write_capture
 from tests.support.factories import NOON, at
 from tests.support.processes import ROOT
@@ -68,7 +69,7 @@ def test_nights_of_several_servers_an_upgrade_and_the_way_back(place: Place) -> 
     extras = "conversation-priorities[embedded,capture]"
     assert installs == [
         f"pip install --upgrade --find-links wheels {extras}",
-        f"pip install --find-links wheels {extras}==1.0.0",
+        f"pip install --find-links wheels {extras}=={VERSION}",
     ]
 
     # A day later SQL2 does not answer, and a reader of SQL1 has taken nothing. One name is said otherwise.
