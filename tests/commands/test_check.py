@@ -68,21 +68,28 @@ def test_no_settings_at_all(
 
 
 @pytest.mark.parametrize(
-    ("format", "text", "says"),
+    ("format", "name", "text", "says"),
     [
-        ("json", '{"event_id": "1"\n', ":1: is no JSON object; write one object a line"),
-        ("json", '{"event_id": 1}\n', ":1: field event_id is 1; it must be string"),
-        ("csv", "event_id,event_time\n", "the header has only event_id and event_time of the 13 columns"),
-        ("parquet", "no file of that", "not a readable Parquet file"),
+        ("json", "a", '{"event_id": "1"\n', ":1: is no JSON object; write one object a line"),
+        ("json", "a", '{"event_id": 1}\n', ":1: field event_id is 1; it must be string"),
+        (
+            "csv",
+            "a",
+            "event_id,event_time\n",
+            "the header has only event_id and event_time of the 13 columns",
+        ),
+        ("parquet", "a", "no file of that", "not a readable Parquet file"),
+        ("json", "a.gz", '{"event_id": "1"}\n', "it is not compressed, although its name ends .gz"),
+        ("csv", "a.bz2", "event_id,event_time\n", "it is not compressed, although its name ends .bz2"),
     ],
 )
 def test_columns_that_break_the_contract(
-    project: Path, capsys: pytest.CaptureFixture[str], format: str, text: str, says: str
+    project: Path, capsys: pytest.CaptureFixture[str], format: str, name: str, text: str, says: str
 ) -> None:
     settings = project / "priorities.yaml"
     assert GIVEN in settings.read_text()
     settings.write_text(settings.read_text().replace(GIVEN, GIVEN.replace("json", format)))
-    (project / "events" / "endpoint_events" / "a").write_text(text)
+    (project / "events" / "endpoint_events" / name).write_text(text)
     code, lines = check(capsys)
     assert code == 3
     assert any(line.startswith("ERROR") and says in line for line in lines["inputs"]), lines["inputs"]

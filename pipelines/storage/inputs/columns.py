@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.config.errors import InputError
-from pipelines.config.exports.form import ForeignFileError
+from pipelines.config.exports.form import ForeignFileError, not_packed
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
@@ -50,8 +50,15 @@ def compare_columns(contract: EventContract, given: EventSource) -> tuple[int, l
         "parquet": lambda path: footer_problems(path, contract)[1],
         "json": lambda path: foreign_problems(path) or _problems_of_lines(path, contract),
     }
+
+    def problems_of(path: str) -> list[str]:
+        try:
+            return compare[given.format](path)
+        except OSError as error:
+            return [f"{path}: {not_packed(path) or first_line(error)}"]
+
     files = [file.path for file in list_files(given.path)]
-    return len(files), problems_of_each(files, compare[given.format])
+    return len(files), problems_of_each(files, problems_of)
 
 
 def columns_of(path: str) -> tuple[str, list[str]]:
