@@ -1,7 +1,7 @@
 """The three input contracts, and the tables of accepted events that derive from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from schemas.table import Column, Table, optional, required
 
@@ -26,6 +26,7 @@ class EventContract:
         required_for: columns that may not be null for some event types, by event type.
         called: what the columns of a mapped source are called in its files, by their names here.
         lengths: the columns of which only the length in bytes is taken.
+        may_lack: whether a file may lack columns, which are null then.
     """
 
     source: str
@@ -34,6 +35,7 @@ class EventContract:
     required_for: Mapping[str, tuple[str, ...]]
     called: Mapping[str, str] = field(default_factory=dict)
     lengths: frozenset[str] = frozenset()
+    may_lack: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -138,6 +140,9 @@ CONTRACTS: dict[str, EventContract] = {
 
 SEEN_AT = optional("seen_at", "timestamp", "taken_at of the row's snapshot, UTC; null for input events")
 INFERRED = optional("inferred", "boolean", "true if inferred from a change or absence there; else null")
+RUNNING_TASKS = optional(
+    "running_tasks", "bigint", "activated tasks that ran, in a trace; null for other events"
+)
 OVERRULED = "OVERRULED_"
 """What stands before the event_type of an end that the endpoint's own database contradicts: it is none."""
 LEFT = "LEFT"
@@ -164,9 +169,14 @@ SHOWN: dict[str, tuple[Column, ...]] = {
         optional("shown_from_service", "string", "sender's service in the snapshot's view; null if not said"),
         optional("shown_to_service", "string", "receiver's service in the snapshot's view; null if not said"),
     ),
-    "queue_events": (SEEN_AT,),
+    "queue_events": (SEEN_AT, RUNNING_TASKS),
 }
-"""What the rows of snapshots have beyond an input's columns, by input name."""
+"""What the rows of snapshots and logs have beyond an input's columns, by input name."""
+OF_LOGS: dict[str, EventContract] = {
+    **CONTRACTS,
+    QUEUE_EVENTS.source: replace(QUEUE_EVENTS, columns=(*QUEUE_EVENTS.columns, RUNNING_TASKS)),
+}
+"""What the events of a server's log have, by table."""
 
 
 def accepted_columns(source: str) -> tuple[Column, ...]:

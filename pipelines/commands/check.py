@@ -12,7 +12,8 @@ from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings, load_settings
-from pipelines.config.model import EventSource
+from pipelines.config.log_mapping import BUILT_IN, mapping_path
+from pipelines.config.model import EventSource, LogSource
 from pipelines.config.nearest import nearest
 from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
@@ -22,6 +23,7 @@ from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.packages import installed_clients, require_engine
 
 if TYPE_CHECKING:
+    from pipelines.storage.inputs.log_rows import LogReading
     from pipelines.storage.inputs.mapped_rows import SourceMapping
 
 OK, WARNED, FAILED, SKIPPED = "ok", "warn", "ERROR", "-"
@@ -75,7 +77,13 @@ def main(argv: Sequence[str]) -> int:
         config=False,
     )
     parser.add_config()
+    parser.add_argument(
+        "--mapping", choices=BUILT_IN, metavar="NAME", help="print a built-in mapping of logs, and no more"
+    )
     options = parser.parse_args(argv)
+    if options.mapping:
+        print(Path(mapping_path(options.mapping)).read_text(encoding="utf-8"), end="")
+        return 0
     report, loaded = _Report(), list[Settings]()
 
     def load() -> Iterator[str]:
@@ -139,16 +147,22 @@ def _unknown_names(settings: Settings) -> Iterator[str]:
 
 def _inputs(settings: Settings) -> Iterator[str]:
     from pipelines.storage.inputs.columns import compare_columns
+    from pipelines.storage.inputs.log_rows import LogReading, compare_log
     from pipelines.storage.inputs.mapped_rows import mapping_of
     from schemas import CONTRACTS
     from schemas.events import table_of
 
     problems: list[str] = []
     for name, given in settings.inputs.by_name().items():
+        mapping, log = None, None
         try:
-            mapping = mapping_of(name, given)
-            contract = CONTRACTS[table_of(name)] if mapping is None else mapping.taken
-            files, differences = compare_columns(contract, given)
+            if isinstance(given, LogSource):
+                log = LogReading(name, given, settings.log_names)
+                files, differences = compare_log(log)
+            else:
+                mapping = mapping_of(name, given)
+                contract = CONTRACTS[table_of(name)] if mapping is None else mapping.taken
+                files, differences = compare_columns(contract, given)
         except FileNotFoundError:
             problems.append(f"inputs.{name}: {given.path} is not there; make that folder, or name another")
             continue
@@ -157,13 +171,15 @@ def _inputs(settings: Settings) -> Iterator[str]:
             continue
         problems += differences
         if not differences:
-            fitting = "contract" if mapping is None else "mapping"
+            fitting = "contract" if mapping is None and log is None else "mapping"
             found = (
                 f"{format_count(files, 'file')} with the columns of the {fitting}" if files else "no file yet"
             )
             yield f"{name}: {found} ({given.format}, {given.path})"
-            if mapping is not None:
+            if mapping is not None and isinstance(given, EventSource):
                 yield from _mapped(mapping, given, settings, has_files=files > 0)
+            if log is not None and files:
+                yield from _logged(log, settings)
     for snapshot in settings.snapshots:
         declared = snapshot.declared
         views = format_count(len(snapshot.files), "view")
@@ -189,6 +205,15 @@ def _mapped(
 
     for number, row in enumerate(read_first_rows(open_session("check"), mapping, given, settings), start=1):
         yield f"{mapping.source}: row {number}: {row}"
+
+
+def _logged(log: "LogReading", settings: Settings) -> Iterator[str]:
+    """What the first rows of a log become."""
+    from pipelines.engine.session import open_session
+    from pipelines.ingest.first_rows import read_first_log_rows
+
+    for number, row in enumerate(read_first_log_rows(open_session("check"), log, settings), start=1):
+        yield f"{log.source}: row {number}: {row}"
 
 
 def _engine() -> Iterator[str]:

@@ -16,6 +16,7 @@ from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.expectations import Expectation, read_expectations, unknown_queues
 from pipelines.config.instants import format_instant
+from pipelines.config.log_names import LogNames, log_names, require_names
 from pipelines.config.mapped_sources import require_mappings, source_places
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
@@ -35,7 +36,7 @@ from pipelines.config.snapshots.places import (
 )
 from pipelines.config.snapshots.queue_names import QueueSwitch, name_queues, switches_of
 from pipelines.config.snapshots.read import read_snapshots
-from pipelines.config.snapshots.server import ServerSnapshot
+from pipelines.config.snapshots.server import ServerSnapshot, in_order
 from pipelines.config.snapshots.statements import make_statements
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
@@ -88,6 +89,12 @@ class Settings:
     def databases_of_rule_files(self) -> set[tuple[str, str]]:
         """The databases, by instance and name, for which a rule file has a statement."""
         return {(each.instance, each.database) for file in self.rule_files for each in file.statements}
+
+    @property
+    def log_names(self) -> LogNames:
+        """What captures call the things that logs name by ids."""
+        instances = [each.name for each in self.catalog.instances]
+        return log_names(instances, in_order([*self.snapshots, *self.left_out]))
 
     @property
     def rule_notes(self) -> tuple[Note, ...]:
@@ -251,6 +258,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         unread_files=(*sources.unread, *unfit, *note_other_case(rule_files, known)),
         variables=declared.variables,
     )
+    require_names(file, declared.inputs.logs or (), settings.log_names)
     return settings, folded
 
 
@@ -292,8 +300,11 @@ def _changes_of(rule_files: Iterable[RuleFile], places: Places) -> list[CatalogC
 
 
 def _shape_of(file: YamlFile) -> type[model.SettingsFile]:
-    has_snapshots = isinstance(file.data, dict) and bool(file.data.get("snapshots"))
-    return model.SettingsWithSnapshots if has_snapshots else model.SettingsFile
+    data = file.data if isinstance(file.data, dict) else {}
+    if data.get("snapshots"):
+        return model.SettingsWithSnapshots
+    inputs = data.get("inputs")
+    return model.SettingsWithLogs if isinstance(inputs, dict) and inputs.get("logs") else model.SettingsFile
 
 
 def _read_captures(declared: model.SettingsFile, reading: CaptureReading) -> CapturesRead | CaptureError:

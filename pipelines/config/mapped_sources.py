@@ -5,17 +5,19 @@ from collections.abc import Iterator
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.mapping import mapping_problems
-from pipelines.config.model import EventSource, FewInputs
+from pipelines.config.model import LOGS, EventSource, FewInputs, LogSource
 from pipelines.config.yaml_file import Loc, YamlFile
 
 
-def source_places(file: YamlFile, inputs: FewInputs) -> Iterator[tuple[Loc, EventSource]]:
+def source_places(file: YamlFile, inputs: FewInputs) -> Iterator[tuple[Loc, EventSource | LogSource]]:
     """Each source with its place in the settings."""
     given = file.data.get("inputs") if isinstance(file.data, dict) else None
     for table, sources in inputs.by_table().items():
         is_list = isinstance(given, dict) and isinstance(given.get(table), list)
         for number, source in enumerate(sources):
             yield ("inputs", table, number) if is_list else ("inputs", table), source
+    for number, log in enumerate(inputs.logs or ()):
+        yield ("inputs", LOGS, number), log
 
 
 def require_mappings(file: YamlFile, inputs: FewInputs) -> None:
@@ -29,7 +31,8 @@ def require_mappings(file: YamlFile, inputs: FewInputs) -> None:
     seen: dict[tuple[str, str], Loc] = {}
     for place, source in source_places(file, inputs):
         table = str(place[1])
-        for keys, said, is_key in mapping_problems(table, source):
+        mapped = mapping_problems(table, source) if isinstance(source, EventSource) else ()
+        for keys, said, is_key in mapped:
             problems.append(file.problem((*place, "columns", *keys), said, key=is_key))
         told = json.dumps({**source.describe(), "name": None}, sort_keys=True)
         alike = seen.setdefault((table, told), place)

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from datetime import timedelta
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -17,7 +17,8 @@ from pydantic import (
 )
 
 from pipelines.config.expectations import Duration, ExpectEntry
-from pipelines.config.mapping import LocalTimes, MappedSource
+from pipelines.config.log_mapping import LogName, built_in
+from pipelines.config.mapping import LocalTimes, MappedSource, Translations
 from pipelines.config.paths import local_path, table_path
 from pipelines.config.queue_filter import name_parts
 from pipelines.config.shape import Instant, Shape, problem
@@ -82,26 +83,21 @@ Format: TypeAlias = Literal["delta", "parquet", "json", "csv"]
 _NAME = re.compile(r"[^/\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
+S = TypeVar("S", bound="Source")
+
+
 def _source_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise problem(f"{name!r} is no name of a source; write one without / and line ends")
     return name
 
 
-class EventSource(MappedSource):
-    """Where the events of one input stand, how they are written, and how its columns map to the contract's.
-
-    Without a mapping the columns go by their own names.
-    """
+class Source(LocalTimes):
+    """Where the rows of a source stand, and how they are written."""
 
     path: TablePath
     format: Format
     name: Annotated[str, AfterValidator(_source_name)] | None = None
-
-    @property
-    def is_mapped(self) -> bool:
-        """Whether rows are anything else than those of the contract."""
-        return any((self.columns is not None, self.where, self.zone, self.offset))
 
     def describe(self) -> dict[str, object]:
         """Return what the settings say of the source."""
@@ -110,19 +106,72 @@ class EventSource(MappedSource):
 
     def describe_mapping(self) -> str | None:
         """Return the mapping as JSON with sorted keys; null without one."""
-        if not self.is_mapped:
-            return None
         told = {key: value for key, value in self.describe().items() if key not in ("path", "format", "name")}
-        return json.dumps(told, ensure_ascii=False, sort_keys=True)
+        return json.dumps(told, ensure_ascii=False, sort_keys=True) if told else None
+
+
+class EventSource(Source, MappedSource):
+    """Where the events of one input stand, how they are written, and how its columns map to the contract's.
+
+    Without a mapping the columns go by their own names.
+    """
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether rows are anything else than those of the contract."""
+        return any((self.columns is not None, self.where, self.zone, self.offset))
+
+
+class LogSource(Source):
+    """A log that a server wrote, with events of several tables; its mapping is a file of the package.
+
+    Attributes:
+        mapping: the name of the mapping.
+        instance: of rows that name no server.
+        databases: the names of databases by their numbers on the server.
+        queues: the names of queues by their numbers as objects.
+    """
+
+    mapping: LogName
+    instance: Annotated[str, Field(min_length=1)] | None = None
+    databases: Translations = Field(default_factory=dict)
+    queues: Translations = Field(default_factory=dict)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether rows are anything else than those of a contract."""
+        return True
+
+    @model_validator(mode="after")
+    def _has_times(self) -> "LogSource":
+        if built_in(self.mapping).times == "local" and not (self.zone or self.offset):
+            raise problem(
+                f"is a {self.mapping}, whose times are local; add zone: Europe/Berlin, or offset: '+02:00'"
+            )
+        if built_in(self.mapping).times == "utc" and (self.zone or self.offset):
+            raise problem(f"has zone or offset, but the times of {self.mapping} are UTC; remove it")
+        return self
 
 
 def _sources(value: object, info: ValidationInfo) -> tuple[EventSource, ...]:
     # Not a union: what is wrong with one source is nothing that a list has to do with.
     if not isinstance(value, list):
         return (TypeAdapter(EventSource).validate_python(value, context=info.context),)
+    return _named(value, info, EventSource)
+
+
+def _logs(value: object, info: ValidationInfo) -> tuple[LogSource, ...]:
+    if not isinstance(value, list):
+        raise problem("is no list; write a list of logs")
+    return _named(value, info, LogSource)
+
+
+def _named(value: list[object], info: ValidationInfo, kind: type[S]) -> tuple[S, ...]:
+    """The sources of a list: one without a name is called by its number."""
     if not value:
         raise problem("is an empty list; write a source")
-    several = TypeAdapter(tuple[EventSource, ...]).validate_python(value, context=info.context)
+    shape: TypeAdapter[tuple[S, ...]] = TypeAdapter(tuple[kind, ...])  # type: ignore[valid-type]
+    several = shape.validate_python(value, context=info.context)
     return tuple(
         each if each.name else each.model_copy(update={"name": str(number)})
         for number, each in enumerate(several, start=1)
@@ -134,6 +183,10 @@ Sources = Annotated[
     PlainValidator(_sources, json_schema_input_type=EventSource | list[EventSource]),
 ]
 """One source, or several with names: by default their numbers, from 1."""
+Logs = Annotated[tuple[LogSource, ...], PlainValidator(_logs, json_schema_input_type=list[LogSource])]
+"""Sources of several tables, with names as those of `Sources`."""
+LOGS = "logs"
+"""What the names of sources of several tables begin with."""
 
 
 class FewInputs(Shape):
@@ -142,6 +195,7 @@ class FewInputs(Shape):
     endpoint_events: Sources | None = None
     message_events: Sources | None = None
     queue_events: Sources | None = None
+    logs: Logs | None = None
 
     def by_table(self) -> dict[str, tuple[EventSource, ...]]:
         """Return the sources that are given, by table."""
@@ -152,11 +206,13 @@ class FewInputs(Shape):
         }
         return {name: sources for name, sources in named.items() if isinstance(sources, tuple)}
 
-    def by_name(self) -> dict[str, EventSource]:
+    def by_name(self) -> dict[str, EventSource | LogSource]:
         """Return the sources that are given, by the table's name, and behind a slash their own if any."""
+        named: dict[str, tuple[EventSource, ...] | tuple[LogSource, ...]] = {**self.by_table()}
+        named |= {LOGS: self.logs} if self.logs else {}
         return {
             f"{table}/{each.name}" if each.name else table: each
-            for table, sources in self.by_table().items()
+            for table, sources in named.items()
             for each in sources
         }
 
@@ -166,6 +222,8 @@ class FewInputs(Shape):
         for table, sources in self.by_table().items():
             said = [each.describe() for each in sources]
             told[table] = said if sources[0].name else said[0]
+        if self.logs:
+            told[LOGS] = [each.describe() for each in self.logs]
         return told
 
 
@@ -372,6 +430,12 @@ class SettingsFile(Shape):
     expect: tuple[ExpectEntry, ...] = ()
     snapshots: tuple[SnapshotEntry, ...] = ()
     aliases: dict[Annotated[str, Field(min_length=1)], Aliased] = Field(default_factory=dict)
+
+
+class SettingsWithLogs(SettingsFile):
+    """The settings file with logs of servers, which may stand for the event inputs."""
+
+    inputs: FewInputs  # type: ignore[assignment]
 
 
 class SettingsWithSnapshots(SettingsFile):

@@ -22,6 +22,19 @@ def union_all(frames: Sequence[DataFrame]) -> DataFrame:
     return union_all(frames[:half]).unionByName(union_all(frames[half:]))
 
 
+def with_same_columns(frames: Sequence[DataFrame]) -> list[DataFrame]:
+    """The frames, each with the columns of all; what a frame lacks is null."""
+    types = {field.name: field.dataType for frame in frames for field in frame.schema.fields}
+    if all(len(frame.columns) == len(types) for frame in frames):
+        return list(frames)
+    return [
+        frame.withColumns(
+            {name: F.lit(None).cast(type) for name, type in types.items() if name not in frame.columns}
+        )
+        for frame in frames
+    ]
+
+
 def row_hash(first: Column, *others: Column) -> Column:
     """A hash of 8 bytes of the columns; nulls are ignored.
 

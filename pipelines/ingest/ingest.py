@@ -16,13 +16,15 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
+from pipelines.config.model import EventSource, LogSource
 from pipelines.config.snapshots.history import binding_periods
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.engine.frames import small_frame, union_all
+from pipelines.engine.frames import small_frame, union_all, with_same_columns
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import end_of, full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
+from pipelines.ingest.logs import logs_to_read, read_new_log
 from pipelines.ingest.pending import (
     known_endpoints,
     pending_sources,
@@ -50,6 +52,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
 from pipelines.storage.inputs.listing import InputFile, find_new_files, require_unchanged
+from pipelines.storage.inputs.log_rows import LogReading, read_log, taken_contract
 from pipelines.storage.inputs.mapped_rows import mapping_of
 from pipelines.storage.inputs.read import read_input
 from pipelines.storage.placed import without_left_out
@@ -269,9 +272,7 @@ def _read_inputs(
         """Read a source after the others of its table, as they may have the same events."""
         of_source = by_source.get(source, [])
         table = table_of(source)
-        before = [
-            each.events for each in others if isinstance(each, InputBatch) and table_of(each.source) == table
-        ]
+        before = [each.events for each in others if isinstance(each, InputBatch) and each.table == table]
         try:
             with name_files_on_error(partial(_name_faulty_files, warehouse, settings, of_source)):
                 return read_new_input(
@@ -286,25 +287,39 @@ def _read_inputs(
             results.append(read(source, results))
         return results
 
+    def shown() -> list[DataFrame]:
+        """The endpoint events that were read so far, and those of new snapshots."""
+        of_batches = [each for each in found if isinstance(each, InputBatch)]
+        events = [each.events for each in of_batches if each.table == ENDPOINT_FACTS.name]
+        if views is not None and ENDPOINT_FACTS.name in views.made:
+            events.append(views.made[ENDPOINT_FACTS.name])
+        return events
+
     by_source = _by_source(files)
     with_handles = _with_handles(warehouse, settings, by_source)
+    logs = logs_to_read(warehouse, settings, by_source)
     of_tables: dict[str, list[str]] = {}
     for source in by_source:
-        if source not in with_handles:
+        if source not in with_handles and source not in {each.source for each in logs}:
             of_tables.setdefault(table_of(source), []).append(source)
     for several in run_concurrently(
         warehouse.spark, *[partial(read_table, sources) for sources in of_tables.values()]
     ):
         found += several
     for source in with_handles:
-        shown = [
-            each.events
-            for each in found
-            if isinstance(each, InputBatch) and table_of(each.source) == ENDPOINT_FACTS.name
-        ]
-        if views is not None and ENDPOINT_FACTS.name in views.made:
-            shown.append(views.made[ENDPOINT_FACTS.name])
-        found.append(read(source, found, known_endpoints(warehouse, shown)))
+        found.append(read(source, found, known_endpoints(warehouse, shown())))
+    for log in logs:
+        of_log = by_source.get(log.source, [])
+        others: dict[str, list[DataFrame]] = {}
+        for each in found:
+            if isinstance(each, InputBatch):
+                others.setdefault(each.table, []).append(each.events)
+        known = known_endpoints(warehouse, shown())
+        try:
+            with name_files_on_error(partial(_name_faulty_files, warehouse, settings, of_log)):
+                found += read_new_log(warehouse, settings, log, of_log, number, materialize, others, known)
+        except InputError as error:
+            found.append(error)
     raise_together(str(result) for result in found if isinstance(result, InputError))
     return [result for result in found if isinstance(result, InputBatch)]
 
@@ -316,7 +331,9 @@ def _with_handles(
     named = [
         source
         for source, given in settings.inputs.by_name().items()
-        if (mapping := mapping_of(source, given)) is not None and mapping.has_handles
+        if isinstance(given, EventSource)
+        and (mapping := mapping_of(source, given)) is not None
+        and mapping.has_handles
     ]
     waiting = pending_sources(warehouse) if named else set()
     return [source for source in named if source in by_source or source in waiting]
@@ -325,7 +342,7 @@ def _with_handles(
 def _write_pending(
     warehouse: Warehouse, number: int, inputs: Sequence[InputBatch], started_at: datetime
 ) -> None:
-    tried = {each.source: each.waiting for each in inputs if each.waiting is not None}
+    tried = [(each.source, each.waiting) for each in inputs if each.waiting is not None]
     rows = [
         waiting.select(
             F.lit(source).alias("source"),
@@ -334,9 +351,9 @@ def _write_pending(
             "payload",
             "first_seen",
         )
-        for source, waiting in tried.items()
+        for source, waiting in tried
     ]
-    write_pending(warehouse, number, rows, list(tried), started_at)
+    write_pending(warehouse, number, rows, [source for source, _ in tried], started_at)
 
 
 def _name_faulty_files(
@@ -349,17 +366,22 @@ def _name_faulty_files(
     """
 
     def problems(source: str, files: Sequence[InputFile]) -> str:
-        given = settings.inputs.by_name()[source]
-        contract, format = CONTRACTS[table_of(source)], given.format
-        opened = partial(
-            read_input,
-            warehouse.spark,
-            contract,
-            format,
-            max_line_bytes=settings.quality.max_line_bytes,
-            mapping=mapping_of(source, given),
-        )
-        faulty = find_faulty_files(files, opened, error, are_parquet=format == "parquet")
+        given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
+        if isinstance(given, LogSource):
+            log = LogReading(source, given, settings.log_names)
+            contract = taken_contract(log, (), given.format)
+            opened = partial(read_log, warehouse.spark, log, max_line_bytes=limit)
+        else:
+            contract = CONTRACTS[table_of(source)]
+            opened = partial(
+                read_input,
+                warehouse.spark,
+                contract,
+                given.format,
+                max_line_bytes=limit,
+                mapping=mapping_of(source, given),
+            )
+        faulty = find_faulty_files(files, opened, error, are_parquet=given.format == "parquet")
         return contract_problems(contract, faulty)
 
     raise_together(problems(source, files) for source, files in _by_source(files).items())
@@ -374,11 +396,11 @@ def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:
 
 
 def _by_table(inputs: Sequence[InputBatch]) -> dict[str, DataFrame]:
-    """The accepted events of all sources by their table."""
+    """The accepted events of all sources by their table; what only logs say is null in others."""
     events: dict[str, list[DataFrame]] = {}
     for each in inputs:
-        events.setdefault(table_of(each.source), []).append(each.events)
-    return {table: union_all(frames) for table, frames in events.items()}
+        events.setdefault(each.table, []).append(each.events)
+    return {table: union_all(with_same_columns(frames)) for table, frames in events.items()}
 
 
 def _all_batches(
@@ -410,6 +432,7 @@ def _plan_batch(
     for each in _all_batches(inputs, snapshot_batch):
         by_day.update(each.by_day)
     full = full_days(by_day)
+    # No log of a server says which transactions committed a RECEIVE.
     queue_events = sum(
         sum(each.by_day.values()) for each in inputs if table_of(each.source) == "queue_events"
     )
@@ -472,9 +495,7 @@ def _count_events(
         return found["events"], found["newest"]
 
     def of_table(table: str) -> list[Counts]:
-        new = [each for each in inputs if table_of(each.source) == table]
-        if not new:
-            return []
+        new = [each for each in inputs if each.table == table]
         rows = warehouse.read_with_left_out(ACCEPTED[table]).where(
             f"fold = {number} and batch = {number} and seen_at is null"
         )
@@ -487,11 +508,24 @@ def _count_events(
             for each, (events, last) in zip(new, each_alone, strict=True)
         ]
 
-    found = run_concurrently(
-        warehouse.spark, *[partial(of_table, table) for table in settings.inputs.by_table()]
-    )
-    counted = {each[0]: each for several in found for each in several}
-    return [counted.get(name, (name, 0, 0, 0, 0, None, {}, 0)) for name in settings.inputs.by_name()]
+    tables = dict.fromkeys(each.table for each in inputs)
+    found = run_concurrently(warehouse.spark, *[partial(of_table, table) for table in tables])
+    counted = [each for several in found for each in several]
+    return [
+        _sum_of(name, [each for each in counted if each[0] == name]) for name in settings.inputs.by_name()
+    ]
+
+
+def _sum_of(source: str, counted: Sequence[Counts]) -> Counts:
+    """The counts of a source: a log has some in several tables."""
+    numbers = [each[1:5] for each in counted] or [(0, 0, 0, 0)]
+    events, accepted, duplicates, rejected = (sum(several) for several in zip(*numbers, strict=True))
+    pending = sum(each[7] for each in counted)
+    newest = max((each[5] for each in counted if each[5] is not None), default=None)
+    more = Counter[str]()
+    for each in counted:
+        more.update(each[6])
+    return source, events, accepted, duplicates, rejected, newest, more, pending
 
 
 def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:

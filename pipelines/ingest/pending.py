@@ -64,7 +64,7 @@ def with_pending_before(
     """
     nothing = F.lit(None).cast("timestamp").alias("first_seen")
     frames = [] if rows is None else [rows.select("*", nothing)]
-    if warehouse.exists(PENDING_EVENTS):
+    if rows is None or warehouse.exists(PENDING_EVENTS):
         frames.append(_read_again(warehouse, mapping, batch - 1))
     names = frames[0].columns
     return union_all([frame.select(*names) for frame in frames])
@@ -76,6 +76,9 @@ def _read_again(warehouse: Warehouse, mapping: SourceMapping, last: int) -> Data
     )
     fields = ", ".join(f"`{column.name}` string" for column in mapping.mapped)
     told = kept.select("event_id", "first_seen", F.from_json("payload", fields).alias("told"))
+    if mapping.table is not None:
+        # A log has rows of several tables, which no type of events shares.
+        told = told.where(F.col("told")["event_type"].isin(*mapping.contract.event_types))
     nothing = F.lit(None).cast("string")
     return told.select(
         "event_id",
@@ -87,6 +90,7 @@ def _read_again(warehouse: Warehouse, mapping: SourceMapping, last: int) -> Data
         F.lit(False).alias("broken"),
         *[nothing.alias(name) for name in ("unreadable", "mistyped", "raw", "time_note", "payload")],
         *([] if mapping.has_ids else [F.lit(-1).alias("file")]),
+        *([] if mapping.table is None else [nothing.alias("class")]),
         "first_seen",
     )
 
@@ -118,7 +122,9 @@ def resolve_handles(rows: DataFrame, known: DataFrame, mapping: SourceMapping) -
         event_type.isin(*OTHER_ENDPOINT), ~is_initiator
     )
     is_pending = F.col("asked").isNotNull() & F.col("endpoint").isNull()
-    written = payload_of_mapped(found if mapping.has_ids else found.drop("event_id"), mapping.contract)
+    written = payload_of_mapped(
+        found if mapping.has_ids else found.drop("event_id"), mapping.contract, mapping.kept
+    )
     meant = by_sender if side == "sent_by_initiator" else is_initiator
     return found.select(
         *[F.col(name) for name in names if name not in ("conversation_id", side, "payload")],

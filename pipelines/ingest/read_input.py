@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
-from pipelines.config.model import Format
+from pipelines.config.model import EventSource, Format
 from pipelines.engine.files import is_slow_to_open_files
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
@@ -44,7 +44,7 @@ from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.text_copies import TOO_LONG
 from pipelines.storage.placed import placed
 from pipelines.storage.warehouse import Warehouse
-from schemas import ACCEPTED, CONTRACTS
+from schemas import ACCEPTED, CONTRACTS, EventContract
 from schemas.events import ENDPOINT_FACTS, table_of
 
 TEXT = ("json", "csv")
@@ -56,6 +56,7 @@ class InputBatch:
 
     Attributes:
         source: the input's name.
+        table: the table of its events; a log has several batches of this kind, one a table.
         rows: rows read.
         duplicates: exact duplicates among them.
         rejected: rows rejected, each counted once.
@@ -69,6 +70,7 @@ class InputBatch:
     """
 
     source: str
+    table: str
     rows: int
     duplicates: int
     rejected: int
@@ -108,6 +110,7 @@ def read_new_input(
     """
     table = table_of(source)
     given = settings.inputs.by_name()[source]
+    assert isinstance(given, EventSource)
     contract, format, mapping = CONTRACTS[table], given.format, mapping_of(source, given)
     max_line_bytes = settings.quality.max_line_bytes
     read = None
@@ -138,6 +141,18 @@ def read_new_input(
         few_bytes = narrow_rows(rows, contract)
     else:
         few_bytes = materialize(narrow_rows(rows, contract))
+    counted = count_by_day(few_bytes)
+    if format == "json" and any(row.mistyped for row in counted):
+        raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
+        raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
+    found = judge_rows(
+        warehouse, source, contract, rows, few_bytes, counted, batch, materialize, before, format=format
+    )
+    return replace(found, waiting=waiting)
+
+
+def count_by_day(few_bytes: DataFrame) -> list[Row]:
+    """How many of `narrow_rows` are events, by UTC day, with what is odd about them."""
     # The time of a row that is no event can be outside of the range of Python's dates.
     day = F.when(F.col("is_event"), F.to_date("event_time"))
     totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
@@ -152,10 +167,37 @@ def read_new_input(
             if "time_note" in few_bytes.columns
         ],
     )
-    counted = totals.collect()
-    if format == "json" and any(row.mistyped for row in counted):
-        raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
-        raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
+    return totals.collect()
+
+
+def judge_rows(
+    warehouse: Warehouse,
+    source: str,
+    contract: EventContract,
+    rows: DataFrame,
+    few_bytes: DataFrame,
+    counted: Sequence[Row],
+    batch: int,
+    materialize: Materialize,
+    before: Sequence[DataFrame],
+    *,
+    format: Format,
+) -> InputBatch:
+    """Say which rows are events, which of them are there twice, and which are rejected.
+
+    Args:
+        warehouse: the tables.
+        source: the source's name.
+        contract: the contract of the rows.
+        rows: rows of `with_reasons`.
+        few_bytes: their `narrow_rows`, materialized.
+        counted: `count_by_day` of these.
+        batch: the number of the batch.
+        materialize: computes a frame once.
+        before: the accepted events of other sources of the table in this batch.
+        format: how its files are written.
+    """
+    table = contract.source
     if any(row.other_spelling for row in counted):
         # Most logs have canonical GUIDs and need no conversion, and rows are read several times.
         by_case = not any(row.more_than_case for row in counted)
@@ -163,7 +205,8 @@ def read_new_input(
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
     total = sum(row.rows for row in counted)
-    counts = {note: sum(row[note] for row in counted) for note in NOTES if mapping is not None}
+    notes = [note for note in NOTES if "time_note" in few_bytes.columns]
+    counts = {note: sum(row[note] for row in counted) for note in notes}
     counts = {name: count for name, count in counts.items() if count}
     recorded = warehouse.read_with_left_out(ACCEPTED[table]).where(F.col("batch") < batch)
     if ACCEPTED[table] is ENDPOINT_FACTS:
@@ -177,7 +220,7 @@ def read_new_input(
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
         events = rows.select(*contract.names)
-        return InputBatch(source, total, 0, 0, events, None, by_day, newest, counts, waiting)
+        return InputBatch(source, table, total, 0, 0, events, None, by_day, newest, counts)
     near_rows = materialize(select_near_suspects(rows, few_bytes, hashes))
     few = select_suspects(near_rows, hashes)
     repeats = find_repeated(few.where("reasons is null"), select_with_hashes(recorded, hashes), contract)
@@ -195,15 +238,15 @@ def read_new_input(
     rejected = of("invalid") + of("conflict")
     return InputBatch(
         source=source,
+        table=table,
         rows=total,
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
         events=select_accepted(rows, near_rows, verdicts, contract, materialize),
-        reports=_reports(verdicts, source, format) if rejected else None,
+        reports=_reports(verdicts, source, contract, format) if rejected else None,
         by_day=by_day,
         newest=newest,
         counts=counts,
-        waiting=waiting,
     )
 
 
@@ -240,11 +283,10 @@ def with_pending(read: InputBatch, newest: datetime | None) -> InputBatch:
     )
 
 
-def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
+def _reports(verdicts: DataFrame, source: str, contract: EventContract, format: Format) -> DataFrame:
     """The rejected rows, one per row and reason."""
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
     reasons = F.when(F.startswith("raw", F.lit(TOO_LONG)), F.lit(LINE_TOO_LONG)).otherwise(reasons)
-    contract = CONTRACTS[table_of(source)]
     invalid = with_written_ids(verdicts, contract).where("verdict in ('invalid', 'conflict')")
     rows = with_payload(invalid, contract, format)
     return rows.select(

@@ -67,7 +67,11 @@ class Batch:
         """The accepted events of the batch of a table, with `batch`; None if there are none."""
         events, view_events = self.events.get(table.name), self.view_events.get(table.name)
         if events is not None:
-            nothing = {column.name: F.lit(None).cast(column.type) for column in SHOWN[table.name]}
+            nothing = {
+                column.name: F.lit(None).cast(column.type)
+                for column in SHOWN[table.name]
+                if column.name not in events.columns
+            }
             events = events.withColumns(nothing)
         frames = [
             frame.select(*accepted_names(table.name)) for frame in (events, view_events) if frame is not None

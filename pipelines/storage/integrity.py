@@ -77,10 +77,9 @@ def _lost_since_folds(root: str, found: Mapping[str, int], spark: SparkSession |
     written = set()
     for row in rows:
         table = table_of(row["source"])
-        is_input = table in ACCEPTED
         if row["events"]:
-            written.add(FILES.name if is_input else SNAPSHOTS.name)
-        if row["accepted"] and is_input:
+            written.add(SNAPSHOTS.name if table == SNAPSHOTS.name else FILES.name)
+        if row["accepted"] and table in ACCEPTED:
             written.add(table)
             written |= {ENDPOINTS.name} if table == "endpoint_events" else set()
     for name in sorted(written - found.keys()):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,7 +13,7 @@ from deltalake.exceptions import DeltaError
 
 from pipelines.config.errors import InputError
 from pipelines.config.exports.form import ForeignFileError, not_packed
-from pipelines.config.model import EventSource
+from pipelines.config.model import EventSource, Format
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
 from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields
@@ -69,16 +70,38 @@ def columns_of(path: str) -> tuple[str, list[str]]:
         InputError: it can't be read as what it seems to be.
     """
     ending = PurePosixPath(path.lower().removesuffix(".gz").removesuffix(".bz2").removesuffix(".zst")).suffix
+    format: Format = "csv"
+    if os.path.isdir(path):
+        format = "delta"
+    elif ending == ".parquet":
+        format = "parquet"
+    elif ending in (".json", ".jsonl", ".ndjson"):
+        format = "json"
+    return format, column_names(path, format)
+
+
+def column_names(path: str, format: Format, known: Collection[str] = ()) -> list[str]:
+    """The names of the columns of a file or a Delta table; of JSON lines, those of the first lines.
+
+    Args:
+        path: the file, or the folder of the table.
+        format: how it is written.
+        known: names that its header may have.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        InputError: it can't be read.
+    """
     try:
-        if os.path.isdir(path):
-            return "delta", [field.name for field in pa.schema(DeltaTable(path).schema())]
-        if ending == ".parquet":
+        if format == "delta":
+            return [field.name for field in pa.schema(DeltaTable(path).schema())]
+        if format == "parquet":
             with open_file(path) as file:
-                return "parquet", pq.read_schema(file).names
-        if ending in (".json", ".jsonl", ".ndjson"):
+                return list(pq.read_schema(file).names)
+        if format == "json":
             rows = [json.loads(line) for line in first_lines(path, LINES)]
-            return "json", list(dict.fromkeys(name for row in rows for name in row))
-        return "csv", list(find_form(path, ()).header)
+            return list(dict.fromkeys(name for row in rows for name in row))
+        return list(find_form(path, known).header)
     except FileNotFoundError:
         raise
     except (DeltaError, ForeignFileError, pa.ArrowException, OSError, ValueError, TypeError) as error:

@@ -123,7 +123,7 @@ def lacking_fields(path: str, contract: EventContract) -> list[str]:
 
     A field may well be missing: FOR JSON leaves out nulls.
     """
-    if not contract.is_mapped:
+    if not contract.is_mapped or contract.may_lack:
         return []
     try:
         rows = [row for line in first_lines(path, FIRST_LINES) if isinstance(row := _parsed(line), dict)]

@@ -8,7 +8,7 @@ from datetime import datetime
 from deltalake.exceptions import DeltaError
 
 from pipelines.config.errors import InputError, one_line
-from pipelines.config.model import EventSource
+from pipelines.config.model import EventSource, LogSource
 from pipelines.storage.inputs.contract import first_line, raise_together
 from pipelines.storage.inputs.delta_log import current_version, new_sizes
 from pipelines.storage.inputs.paths import GONE, is_empty_folder, list_files
@@ -43,7 +43,9 @@ class InputFile:
     since: int | None = None
 
 
-def find_new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> list[InputFile]:
+def find_new_files(
+    inputs: Mapping[str, EventSource | LogSource], taken: Iterable[InputFile]
+) -> list[InputFile]:
     """Find the files and Delta versions that no batch has read, by input in their order and then by path.
 
     A file that was read can be removed.
@@ -109,7 +111,7 @@ def _shared_files(found: Iterable[InputFile]) -> list[str]:
     ]
 
 
-def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> None:
+def require_unchanged(inputs: Mapping[str, EventSource | LogSource], taken: Iterable[InputFile]) -> None:
     """Require that files that were just read are still what they were when they were listed.
 
     If a file grew while it was read, the read part is unknown. Versions of Delta tables do not change.
@@ -132,7 +134,7 @@ def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFi
     raise_together(map(one_line, problems))
 
 
-def _list_input(source: str, settings: EventSource) -> list[InputFile]:
+def _list_input(source: str, settings: EventSource | LogSource) -> list[InputFile]:
     if settings.format == "delta":
         try:
             return [InputFile(source, settings.path, version=current_version(settings.path))]

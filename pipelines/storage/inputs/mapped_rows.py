@@ -7,12 +7,13 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from pipelines.config.log_mapping import MADE
 from pipelines.config.mapping import HANDLE, Condition, MappedColumn, offset_seconds
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.payloads import describe_line
 from pipelines.storage.inputs.text import byte_length, join_names, parse_value
 from schemas import CONTRACTS, EventContract
-from schemas.events import table_of
+from schemas.events import OF_LOGS, table_of
 from schemas.ids import IDS, canonical_id
 from schemas.table import Column as Declared, optional
 
@@ -38,6 +39,9 @@ class SourceMapping:
         where: which rows count.
         zone: the zone of local times; None if they have none.
         offset: their offset; None if they have none.
+        table: of a log, which has events of several: the table of these.
+        beside: of a log, all columns that are read of it.
+        kept: of a log, what its rows have beyond the contract.
     """
 
     source: str
@@ -45,11 +49,14 @@ class SourceMapping:
     where: Sequence[Condition] = ()
     zone: str | None = None
     offset: str | None = None
+    table: str | None = None
+    beside: Sequence[str] = ()
+    kept: tuple[Declared, ...] = ()
 
     @property
     def contract(self) -> EventContract:
         """The contract of the mapped rows."""
-        return CONTRACTS[table_of(self.source)]
+        return CONTRACTS[table_of(self.source)] if self.table is None else OF_LOGS[self.table]
 
     @property
     def has_handles(self) -> bool:
@@ -66,12 +73,12 @@ class SourceMapping:
         """The columns of mapped rows: those of the contract, and in any case the handle."""
         columns = self.contract.columns
         is_needed = HANDLE not in self.contract.names and HANDLE in self.columns
-        return (*columns, optional(HANDLE, "string", "")) if is_needed else columns
+        return (*columns, *((optional(HANDLE, "string", ""),) if is_needed else ()), *self.kept)
 
     @property
     def taken(self) -> EventContract:
         """What is read of the source: columns of text, by names that are no columns of a file."""
-        names = self._names()
+        names = {key: alias for key, alias in self._names().items() if not key[0].startswith(MADE)}
         return EventContract(
             source=self.source,
             columns=tuple(optional(alias, "string", "") for alias in names.values()),
@@ -101,7 +108,8 @@ class SourceMapping:
         of_columns = [
             (each.from_, each.length is not None) for each in self.columns.values() if each.from_ is not None
         ]
-        asked = dict.fromkeys([*of_columns, *((each.from_, False) for each in self.where)])
+        of_log = [(name, False) for name in self.beside]
+        asked = dict.fromkeys([*of_log, *of_columns, *((each.from_, False) for each in self.where)])
         return {key: f"from_{number}" for number, key in enumerate(asked)}
 
 
@@ -131,11 +139,12 @@ def map_rows(rows: DataFrame, mapping: SourceMapping, *, are_typed: bool) -> Dat
         The rows that count, in the same shape with the columns of the contract and
         - the handle, where the mapping has it;
         - `time_note`: one of `NOTES` or `NO_TIME`; null where there is nothing to say of the time;
-        - `payload`: what is stored of a row that can't be read whole; null of others.
+        - `payload`: what is stored of a row that can't be read whole; null of others;
+        - `file` and `class`, where the rows have them.
         event_id is null where no column has it: see `with_event_ids`.
     """
     for condition in mapping.where:
-        rows = rows.where(F.col("broken") | _holds(condition, mapping))
+        rows = rows.where(F.col("broken") | holds(condition, F.col(mapping.alias(condition.from_))))
     rows = _with_instant(rows, mapping)
     texts = {
         column.name: _text(mapping, mapping.columns[column.name], are_typed=are_typed)
@@ -166,7 +175,7 @@ def map_rows(rows: DataFrame, mapping: SourceMapping, *, are_typed: bool) -> Dat
         F.when(F.col("broken"), F.col("raw")).alias("raw"),
         F.when(is_whole, note).alias("time_note"),
         payload.alias("payload"),
-        *[name for name in ("file",) if name in rows.columns],
+        *[name for name in ("file", "class") if name in rows.columns],
     )
 
 
@@ -250,9 +259,10 @@ def _text(mapping: SourceMapping, column: MappedColumn, *, are_typed: bool) -> C
     return chosen.otherwise(F.lit(column.other).cast("string"))
 
 
-def _holds(condition: Condition, mapping: SourceMapping) -> Column:
+def holds(condition: Condition, text: Column) -> Column:
+    """Whether the text of a column is one of a condition's."""
     choices = condition.is_ or condition.is_not_
-    is_one = _compared(F.col(mapping.alias(condition.from_)), choices).isin(*choices)
+    is_one = _compared(text, choices).isin(*choices)
     return is_one if condition.is_ else ~is_one
 
 

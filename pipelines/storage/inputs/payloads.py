@@ -4,6 +4,8 @@ A column that no contract declares may be a message's body. A line that is no ro
 of its text is stored.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.model import Format
@@ -38,9 +40,9 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
     return rows.withColumn("payload", payload)
 
 
-def payload_of_mapped(rows: DataFrame, contract: EventContract) -> Column:
-    """What could not be read as it was written, else the mapped values and the handle."""
-    named = [*contract.columns, *([HANDLE] if HANDLE.name not in contract.names else [])]
+def payload_of_mapped(rows: DataFrame, contract: EventContract, kept: Sequence[Declared] = ()) -> Column:
+    """What could not be read as it was written, else the mapped values, the handle and what a log keeps."""
+    named = [*contract.columns, *([HANDLE] if HANDLE.name not in contract.names else []), *kept]
     values = [
         readable(each, rows.sparkSession).alias(each.name) for each in named if each.name in rows.columns
     ]

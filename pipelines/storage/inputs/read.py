@@ -87,12 +87,12 @@ def _mapped(
 
     if mapping.has_ids:
         return opened(files)
-    parts = [part for file in files for part in _by_version(file)]
+    parts = [part for file in files for part in by_version(file)]
     frames = [opened([part]).withColumn("file", F.lit(number)) for number, part in enumerate(parts)]
     return with_event_ids(union_all(frames), mapping)
 
 
-def _by_version(file: InputFile) -> list[InputFile]:
+def by_version(file: InputFile) -> list[InputFile]:
     """A version of a Delta table brings the rows that its own commit added, but for the first one taken."""
     if file.since is None or file.version is None:
         return [file]

@@ -1,0 +1,163 @@
+"""Read the new files of a log that a server wrote: events of several tables."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.load import Settings
+from pipelines.config.model import LogSource
+from pipelines.engine.frames import union_all
+from pipelines.engine.materialize import Materialize
+from pipelines.ingest.duplicates import narrow_rows
+from pipelines.ingest.mapped import with_message_ids
+from pipelines.ingest.pending import (
+    is_pending,
+    pending_sources,
+    resolve_handles,
+    select_pending,
+    with_pending_before,
+)
+from pipelines.ingest.read_input import InputBatch, count_by_day, judge_rows
+from pipelines.ingest.reasons import with_reasons
+from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.log_rows import LogReading, read_log
+from pipelines.storage.inputs.mapped_rows import (
+    SourceMapping,
+    map_rows,
+    with_event_ids,
+    with_numbered_ids,
+)
+from pipelines.storage.placed import placed
+from pipelines.storage.warehouse import Warehouse
+
+INCOMPLETE = "incomplete"
+"""What the names of counts begin with, of rows that lack what an event needs; their class follows."""
+LACKING = r"^missing_[a-z_]+(,missing_[a-z_]+)*$"
+
+
+def logs_to_read(warehouse: Warehouse, settings: Settings, with_files: Collection[str]) -> list[LogReading]:
+    """The logs that have new files or pending rows."""
+    logs = {name: each for name, each in settings.inputs.by_name().items() if isinstance(each, LogSource)}
+    waiting = pending_sources(warehouse) if logs else set()
+    return [
+        LogReading(name, each, settings.log_names)
+        for name, each in logs.items()
+        if name in with_files or name in waiting
+    ]
+
+
+def read_new_log(
+    warehouse: Warehouse,
+    settings: Settings,
+    log: LogReading,
+    files: Sequence[InputFile],
+    batch: int,
+    materialize: Materialize,
+    before: Mapping[str, Sequence[DataFrame]],
+    known: DataFrame,
+) -> list[InputBatch]:
+    """Read the new files of a log.
+
+    Args:
+        warehouse: the tables.
+        settings: sources and quality.
+        log: how they are read.
+        files: its new files; none if only its pending rows are tried again.
+        batch: the number of the batch.
+        materialize: computes a frame once.
+        before: by table, the accepted events of other sources in this batch.
+        known: `known_endpoints`.
+
+    Returns:
+        A batch for each table that the log may have events of.
+
+    Raises:
+        InputError: a file breaks its contract.
+    """
+    raw = None
+    if files:
+        limit = settings.quality.max_line_bytes
+        raw = materialize(read_log(warehouse.spark, log, files, max_line_bytes=limit))
+    found = []
+    for number, table in enumerate(log.tables):
+        whole = log.whole(table)
+        rows = None if raw is None else map_log(raw, log, table, has_broken=number == 0)
+        rows = with_pending_before(rows, warehouse, whole, batch)
+        rows = placed(materialize(rows), warehouse.places)
+        if whole.has_handles:
+            rows = resolve_handles(rows, known, whole)
+        else:
+            rows = rows.withColumn("is_pending", F.lit(False))
+        rows = with_message_ids(rows, whole)
+        rows = with_reasons(rows, whole.contract, first_day=warehouse.first_day)
+        rows = with_numbered_ids(materialize(placed(rows, warehouse.places)), materialize)
+        counts, rows = _without_incomplete(rows)
+        waiting = materialize(select_pending(rows))
+        rows = rows.where(~is_pending())
+        few_bytes = materialize(narrow_rows(rows, whole.contract))
+        judged = judge_rows(
+            warehouse,
+            log.source,
+            whole.contract,
+            rows,
+            few_bytes,
+            count_by_day(few_bytes),
+            batch,
+            materialize,
+            before.get(table, ()),
+            format=log.given.format,
+        )
+        found.append(replace(judged, waiting=waiting, counts=Counter(judged.counts) + counts))
+    if raw is not None:
+        told = Counter(found[0].counts) + _counted(raw, log)
+        found[0] = replace(found[0], counts=told)
+    return found
+
+
+def map_log(raw: DataFrame, log: LogReading, table: str, *, has_broken: bool) -> DataFrame:
+    """The rows of a log that are of a table, mapped.
+
+    Args:
+        raw: `read_log`.
+        log: how it was read.
+        table: the table.
+        has_broken: whether rows that can't be read are among them: one table has them all.
+    """
+    whole = log.whole(table)
+    names = [column.name for column in whole.mapped]
+    frames = []
+    for number, part in enumerate(log.parts(table)):
+        rows = raw if has_broken and number == 0 else raw.where(~F.col("broken"))
+        frames.append(_as_whole(map_rows(rows, part, are_typed=False), part, whole))
+    others = ("broken", "unreadable", "mistyped", "raw", "time_note", "payload", "file", "class")
+    return with_event_ids(union_all([each.select(*names, *others) for each in frames]), whole)
+
+
+def _as_whole(rows: DataFrame, part: SourceMapping, whole: SourceMapping) -> DataFrame:
+    """The rows of a part with all columns of its table."""
+    there = {column.name for column in part.mapped}
+    lacking = {
+        column.name: F.lit(None).cast(column.type) for column in whole.mapped if column.name not in there
+    }
+    return rows.withColumns(lacking) if lacking else rows
+
+
+def _without_incomplete(rows: DataFrame) -> tuple[Counter[str], DataFrame]:
+    """How many rows of each class lack what an event needs, and the others."""
+    lacks = F.col("reasons").rlike(LACKING) & ~F.contains("reasons", F.lit("missing_event_time"))
+    is_incomplete = F.coalesce(lacks, F.lit(False)) & F.col("class").isNotNull()
+    by_class = rows.where(is_incomplete).groupBy("class").agg(F.count(F.lit(1)).alias("rows"))
+    counts = Counter({f"{INCOMPLETE}_{row['class']}": row["rows"] for row in by_class.collect()})
+    return counts, rows.where(~is_incomplete)
+
+
+def _counted(raw: DataFrame, log: LogReading) -> Counter[str]:
+    """How many rows there are of those that are counted alone."""
+    named = log.mapping.counted
+    if not named:
+        return Counter()
+    whole = raw.where(~F.col("broken"))
+    [found] = whole.agg(*[F.count_if(log.holds(each)).alias(name) for name, each in named.items()]).collect()
+    return Counter({name: found[name] for name in named if found[name]})
