@@ -24,7 +24,7 @@ from pipelines.capture.run import (
     fetch,
     file_name,
     new_file,
-    part_of_name,
+    without_forbidden,
 )
 from pipelines.config.errors import BusyError, OutputError, PipelineError, ServerError
 from pipelines.config.snapshots.views import ENDPOINTS
@@ -137,6 +137,8 @@ class Recorder:
                 self._take(due)
             except OutputError as error:
                 self._reports.failed(error)
+                # Its answer was not read to the end.
+                self._disconnect()
             except ServerError as error:
                 self._reports.failed(error)
                 self._disconnect()
@@ -181,7 +183,7 @@ class Recorder:
                 if not partial.name:
                     name = file_name(lines.header)
                     folder = self._folder / _day_of(lines.header)
-                    prefix = f"{part_of_name(source.server)}."
+                    prefix = f"{without_forbidden(source.server)}."
                     partial, file = stack.enter_context(new_file(folder, prefix, packed=True))
                 if (text := kept.line(found, str(line))) is not None:
                     file.write(f"{text}\n")
@@ -297,7 +299,7 @@ def only_recorder(folder: Path, server: str) -> Iterator[None]:
         BusyError: there is another.
         OutputError: the folder can't be written.
     """
-    lock = FileLock(folder / f"{LOCK}{part_of_name(server)}", timeout=0, fallback_to_soft=False)
+    lock = FileLock(folder / f"{LOCK}{without_forbidden(server)}", timeout=0, fallback_to_soft=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
@@ -318,7 +320,7 @@ def only_recorder(folder: Path, server: str) -> Iterator[None]:
 
 def _remove_partial(folder: Path, server: str) -> None:
     """Remove the unfinished files of a server."""
-    pattern = re.compile(rf"\.{re.escape(part_of_name(server))}\.[0-9a-f-]{{36}}{re.escape(PARTIAL)}")
+    pattern = re.compile(rf"\.{re.escape(without_forbidden(server))}\.[0-9a-f-]{{36}}{re.escape(PARTIAL)}")
     for path in folder.glob(f"????-??-??/.*{PARTIAL}"):
         if pattern.fullmatch(path.name):
             with suppress(OSError):

@@ -8,6 +8,7 @@ from pipelines.config.captures.capture import read_capture
 from pipelines.config.captures.faults import CaptureError, CaptureFault
 from pipelines.config.captures.folder import DAY
 from pipelines.config.captures.known import KnownCapture
+from pipelines.config.errors import OutputError
 
 
 def delete_older(folder: Path, known: list[KnownCapture], newest: datetime, keep: timedelta) -> list[Path]:
@@ -23,6 +24,9 @@ def delete_older(folder: Path, known: list[KnownCapture], newest: datetime, keep
 
     Returns:
         The files that were deleted.
+
+    Raises:
+        OutputError: a file can't be deleted.
     """
     folder = folder.resolve()
     deleted = []
@@ -30,7 +34,12 @@ def delete_older(folder: Path, known: list[KnownCapture], newest: datetime, keep
         path = Path(capture.path).resolve()
         if newest - capture.taken_at <= keep or folder not in path.parents or not _is_same(path, capture):
             continue
-        path.unlink()
+        try:
+            path.unlink()
+        except OSError as error:
+            raise OutputError(
+                f"{path} can't be deleted ({error.strerror}); give the right to, or leave --keep out"
+            ) from error
         deleted.append(path)
         if DAY.fullmatch(path.parent.name) and path.parent != folder:
             with suppress(OSError):  # it has other files

@@ -160,9 +160,14 @@ def file_name(header: dict[str, Any]) -> str:
 
 
 def part_of_name(server: str) -> str:
-    """A server's name as a part of a file's name."""
+    """A server's name as the begin of a file's name."""
     # Readers pass over names that begin with a dot or an underscore.
-    return _FORBIDDEN.sub("_", server).lstrip("._ ") or "server"
+    return without_forbidden(server).lstrip("._ ") or "server"
+
+
+def without_forbidden(server: str) -> str:
+    """A server's name with _ for characters that file names may not have on every system."""
+    return _FORBIDDEN.sub("_", server)
 
 
 @contextmanager

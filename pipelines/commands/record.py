@@ -14,8 +14,8 @@ from pipelines.capture.run import Written
 from pipelines.capture.script import capture_script
 from pipelines.commands.signals import finish_on_first_signal
 from pipelines.config.captures.known import read_known
+from pipelines.config.captures.objects import instant_of
 from pipelines.config.errors import PipelineError
-from pipelines.config.instants import parse_instant
 from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.config.model import SparkSchema
 from pipelines.console.terminal import escape_line
@@ -65,14 +65,24 @@ class _Printed(Reports):
     def __init__(self, folder: Path, keep: float | None, warehouse: str | SparkSchema | None) -> None:
         self._folder, self._keep, self._warehouse = folder, keep, warehouse
         self._said_at: dict[str, float] = {}
+        self._newest: datetime | None = None
+        """The newest moment of a capture that was written."""
         self.has_failed = False
 
     def wrote(self, written: Written, *, is_full: bool) -> None:
         print(escape_line(f"wrote {written.path}"), flush=True)
         for warning in written.lines.warnings():
             self._warn(warning)
-        if is_full and self._keep is not None:
-            self._delete(parse_instant(written.lines.header["taken_at"]), timedelta(seconds=self._keep))
+        if self._keep is None:
+            return
+        taken_at = instant_of(written.lines.header["taken_at"])
+        # A server's clock may go back.
+        self._newest = max(taken_at, self._newest or taken_at)
+        if is_full:
+            try:
+                self._delete(self._newest, timedelta(seconds=self._keep))
+            except PipelineError as error:
+                self._warn(f"--keep: {error}")
 
     def failed(self, error: PipelineError) -> None:
         self.has_failed = True

@@ -225,7 +225,7 @@ def test_a_folder_that_went_away_is_told_and_the_next_capture_goes_on(
     assert case.record(minutes=15) == 2
     assert len(case.heard.errors) == 1
     assert case.heard.errors[0].endswith("can't be written (No space left on device); name another --out")
-    assert len(case.server.connected) == 1
+    assert len(case.server.connected) == 2
     assert [*case.folder.rglob(".*")] == []
 
 
