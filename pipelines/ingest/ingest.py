@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
-from pipelines.config.model import EventSource, LogSource
+from pipelines.config.model import EventSource, LogSource, Snapshot
 from pipelines.config.snapshots.history import binding_periods
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
@@ -448,6 +448,7 @@ def _plan_batch(
         bindings=list(settings.catalog.service_bindings()),
         binding_periods=binding_periods(settings.written_catalog, settings.catalog_history),
         has_queue_events=completed.has_queue_events or queue_events > 0,
+        has_views_by_hand=any(isinstance(each, Snapshot) for each in settings.snapshot_entries),
         # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
         starts_over=not completed.has_queue_events and queue_events > 0,
     )

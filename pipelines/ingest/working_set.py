@@ -48,6 +48,7 @@ class Batch:
         has_queue_events: `Ledger.has_queue_events`, with this batch.
         starts_over: the first queue events change the meaning of all rows, so all are read and written.
         places: databases that are left out: their events are written, and nothing is made of them.
+        has_views_by_hand: whether snapshots may have rows that RETENTION keeps.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Batch:
     has_queue_events: bool
     starts_over: bool
     places: Places = NO_PLACES
+    has_views_by_hand: bool = False
 
     def new_rows(self, table: Table) -> DataFrame | None:
         """The accepted events of the batch of a table, with `batch`; None if there are none."""

@@ -137,6 +137,7 @@ def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, material
                 batch.views, small_frame(warehouse.spark, batch.binding_periods, BINDING_PERIODS)
             ),
             number=batch.number,
+            has_views_by_hand=batch.has_views_by_hand,
             materialize=materialize,
         )
         creations = ledger.endpoint_events

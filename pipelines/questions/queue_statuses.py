@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 
-from pipelines.config.snapshots.views import READY
-
-RECEIVED, NOT_IN_ORDER, SENT = 0, 2, 3
-"""Statuses of rows beside READY: received and sent messages are retained ("CREATE QUEUE")."""
+from pipelines.config.snapshots.views import NOT_IN_ORDER, READY, RECEIVED, RETAINED, SENT
 
 
 def describe_statuses(rows: Mapping[int, int]) -> str:
     """Say how many rows of a queue have which status."""
-    retained = {status: rows[status] for status in (RECEIVED, SENT) if status in rows}
+    retained = {status: rows[status] for status in RETAINED if status in rows}
     words = [f"{rows.get(READY, 0):,} ready"]
     if retained:
         each = ", ".join(f"{count:,} of status {status}" for status, count in retained.items())

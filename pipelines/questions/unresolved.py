@@ -15,7 +15,7 @@ from pipelines.console.invocation import command_line
 from pipelines.console.wording import count_unmatched, format_database
 from pipelines.questions.open_messages import NAMES
 from pipelines.state.events_before import events_before
-from pipelines.state.messages import ARRIVALS, order_of_events
+from pipelines.state.messages import ARRIVALS, is_sent, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
@@ -152,7 +152,7 @@ def _locate_messages(events: DataFrame, lost: DataFrame, as_of: datetime) -> Dat
         sent = F.min_by(name, F.when(event_type == "SENT", F.col("place")))
         return F.coalesce(arrival, sent, F.min_by(name, "place")).alias(f"event_{name}")
 
-    is_waiting = (event_type == "SENT") & (F.col("seen_at") <= F.lit(as_of))
+    is_waiting = is_sent() & (F.col("seen_at") <= F.lit(as_of))
     return rows.groupBy("message_id").agg(
         *[
             F.max(f"shown_{name}").alias(f"shown_{name}")
@@ -163,7 +163,7 @@ def _locate_messages(events: DataFrame, lost: DataFrame, as_of: datetime) -> Dat
         F.min_by("sent_by_initiator", "place").alias("sent_by_initiator"),
         where("instance"),
         where("database"),
-        F.min(F.when(event_type == "SENT", F.col("event_time"))).alias("sent_at"),
+        F.min(F.when(is_sent(), F.col("event_time"))).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), F.col("event_time"))).alias("arrived_at"),
     )
 

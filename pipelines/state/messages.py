@@ -26,6 +26,11 @@ OF_ANY_EVENT = (
 """Attributes that any event of a message can have."""
 
 
+def is_sent() -> Column:
+    """Whether an event is a SENT with its moment; that of a retained copy is not known."""
+    return (F.col("event_type") == "SENT") & F.col("inferred").isNull()
+
+
 def order_of_events() -> Column:
     """The order of a message's events: (event_time; rank of the event type; event_id)."""
     rank = F.coalesce(
@@ -46,7 +51,7 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
         when an open transaction first received it, null if none has. See docs/semantics.md#state-at-as_of.
     """
     event_type, event_time = F.col("event_type"), F.col("event_time")
-    rows = ledger.message_events.where(event_type.isin("SENT", LEFT, *ARRIVALS)).select(
+    rows = ledger.message_events.where(event_type.isin(LEFT, *ARRIVALS) | is_sent()).select(
         "message_id", "event_type", "event_time", *TRANSACTION
     )
     if not ledger.has_queue_events:
@@ -97,7 +102,7 @@ def describe_messages(
     events = message_events if ids is None else ids.join(message_events, "message_id")
     seen_at = F.col("seen_at")
     is_shown = seen_at.isNotNull() if shown_until is None else seen_at <= F.lit(shown_until)
-    says_why = (F.col("event_type") == "SENT") & is_shown
+    says_why = is_sent() & is_shown
     extremes = materialize(
         events.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
@@ -136,7 +141,7 @@ def _times() -> list[Column]:
     """`sent_at`, `arrived_at` and `unknown_handle`, as aggregates of a message's events."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
     return [
-        F.min(F.when(event_type == "SENT", event_time)).alias("sent_at"),
+        F.min(F.when(is_sent(), event_time)).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), event_time)).alias("arrived_at"),
         F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
     ]

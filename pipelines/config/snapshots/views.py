@@ -30,6 +30,9 @@ MONITORS, TASKS = "dm_broker_queue_monitors", "dm_broker_activated_tasks"
 LOCKED_GROUPS = "locked_groups"
 READY = 1
 """The status of rows of a queue that a RECEIVE can return."""
+RECEIVED, NOT_IN_ORDER, SENT = 0, 2, 3
+"""Other statuses: RETENTION keeps received messages and copies of sent ones ("CREATE QUEUE")."""
+RETAINED = (RECEIVED, SENT)
 
 
 def _view(name: str, *columns: ViewColumn, **more: Any) -> View:

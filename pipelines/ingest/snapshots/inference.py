@@ -11,6 +11,8 @@ from pipelines.ingest.snapshots.identity import Rows, name_messages
 from pipelines.ingest.snapshots.inferred_ends import infer_endpoint_ends, infer_message_ends
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages, without_known
 from pipelines.ingest.snapshots.moves import moves_between_snapshots
+from pipelines.ingest.snapshots.retained import place_retained
+from pipelines.ingest.snapshots.view_events import is_retained
 from pipelines.state.endpoints import with_queue
 from pipelines.state.ledger import Ledger
 
@@ -23,6 +25,7 @@ def infer(
     bindings: DataFrame,
     queues: DataFrame,
     number: int,
+    has_views_by_hand: bool,
     materialize: Materialize,
 ) -> Ledger:
     """Infer again what snapshots imply, as a new batch can change it.
@@ -34,6 +37,7 @@ def infer(
         bindings: the catalog's (instance, database, service, queue).
         queues: `views_of_queues`.
         number: the batch that infers it.
+        has_views_by_hand: whether views may have rows that RETENTION keeps; captures have none.
         materialize: computes a frame once.
 
     Returns:
@@ -42,7 +46,8 @@ def infer(
     batch = F.lit(number).cast("bigint")
     said_before = (F.col("seen_at").isNotNull()) & (F.col("batch") < number)
     facts = Rows(
-        ledger.message_events.where("inferred is null"), ledger.endpoint_events.where("inferred is null")
+        ledger.message_events.where(F.col("inferred").isNull() | is_retained()),
+        ledger.endpoint_events.where("inferred is null"),
     )
     # Rows of new snapshots got their ids when they were read.
     old = Rows(facts.messages.where(said_before), facts.conversations.where(said_before))
@@ -60,6 +65,8 @@ def infer(
         found = name_messages(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(rest.messages.unionByName(found), rest.conversations.unionByName(old.conversations))
     of_messages = materialize(facts.messages)
+    if has_views_by_hand and not (retained := of_messages.where(is_retained())).isEmpty():
+        of_messages = materialize(place_retained(of_messages, retained, views))
     moves = moves_between_snapshots(facts.conversations).withColumn("batch", batch)
     of_conversations = materialize(facts.conversations.unionByName(moves))
     arrived = (

@@ -14,7 +14,7 @@ from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.ladder.ladder import is_in_period
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import ARRIVALS
+from pipelines.state.messages import ARRIVALS, is_sent
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import (
     CREATIONS,
@@ -114,7 +114,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     event_type, time = F.col("event_type"), F.col("event_time")
     newest = views.agg(F.max("taken_at").alias("newest"))
     facts = (
-        ledger.message_events.groupBy("message_id")
+        ledger.message_events.where((event_type != "SENT") | is_sent())
+        .groupBy("message_id")
         .agg(
             F.max(F.when(F.col("seen_at").isNull(), time)).alias("logged"),
             F.max("seen_at").alias("shown"),

@@ -41,7 +41,7 @@ from pipelines.ingest.snapshots.view_events import (
     PLACE,
     endpoint_events,
     queue_events,
-    ready_message_events,
+    queued_message_events,
     session_events,
     task_events,
     waiting_message_events,
@@ -210,7 +210,7 @@ def _monitors(
 FACTS: dict[str, Callable[[DataFrame], DataFrame]] = {
     ENDPOINTS: endpoint_events,
     TRANSMISSION: waiting_message_events,
-    QUEUE: ready_message_events,
+    QUEUE: queued_message_events,
     QUEUES: queue_events,
     MONITORS: session_events,
     TASKS: task_events,

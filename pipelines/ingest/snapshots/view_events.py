@@ -7,7 +7,18 @@ The vendor's documentation of the views describes the columns.
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.views import ENDPOINTS, MONITORS, QUEUE, QUEUES, READY, TASKS, TRANSMISSION
+from pipelines.config.snapshots.views import (
+    ENDPOINTS,
+    MONITORS,
+    QUEUE,
+    QUEUES,
+    READY,
+    RECEIVED,
+    RETAINED,
+    SENT,
+    TASKS,
+    TRANSMISSION,
+)
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
 from pipelines.state.messages import UNKNOWN
 from schemas.events import END, ENDPOINT_FACTS
@@ -25,6 +36,8 @@ NAMED_STATES = (*ENDED, ERROR)
 SYSTEM = "http://schemas.microsoft.com/SQL/ServiceBroker/"
 
 
+SNAPSHOT, KEPT = "snapshot", "status "
+"""What ids of rows of views begin with; and what stands before the status of a row that RETENTION keeps."""
 PLACE = ("instance", "database", "taken_at")
 """Which snapshot a row is of; every row has this and `view` beside the view's columns."""
 
@@ -68,22 +81,37 @@ def endpoint_events(view: DataFrame) -> DataFrame:
     return creations.unionByName(ends)
 
 
-def ready_message_events(view: DataFrame) -> DataFrame:
-    """The messages that stand ready in a queue: rows of `message_events` without batch, DELIVERED.
+def queued_message_events(view: DataFrame) -> DataFrame:
+    """The messages of a queue: rows of `message_events` without batch, DELIVERED of those that stand ready.
+
+    Rows that RETENTION keeps are RECEIVED, and SENT for the sender's copy. Only their latest moment is known,
+    so they are `inferred`; a copy does not say whether the message waits to be sent, nor to which service.
 
     Args:
         view: the rows of a queue's view, of any status.
 
     Handles are resolved later; see `pipelines.ingest.snapshots.identity`.
     """
+    status = F.col("status")
+    is_ready = status == READY
     return view_event_rows(
-        view.where(F.col("status") == READY),
+        view.where(status.isin(READY, *RETAINED)),
         QUEUE,
-        event_id=row_id(*_place_in_view(F.col("queuing_order"))),
-        event_time=_before_taken_at("message_enqueue_time"),
-        event_type=F.lit("DELIVERED"),
+        event_id=row_id(
+            *_place_in_view(F.col("queuing_order")),
+            F.when(~is_ready, F.concat(F.lit(KEPT), status.cast("string"))),
+        ),
+        event_time=F.when(is_ready, _before_taken_at("message_enqueue_time")).otherwise(before_snapshot()),
+        event_type=F.when(is_ready, "DELIVERED").when(status == RECEIVED, "RECEIVED").otherwise("SENT"),
+        inferred=F.when(~is_ready, F.lit(True)),
+        shown_to_service=F.when(status != SENT, F.col("service_name")),
         **_of_unknown(),
     )
+
+
+def is_retained() -> Column:
+    """Whether a row of `message_events` is one that RETENTION kept in a queue."""
+    return F.col("inferred").eqNullSafe(F.lit(True)) & F.col("event_id").startswith(SNAPSHOT)
 
 
 def waiting_message_events(view: DataFrame) -> DataFrame:
@@ -170,7 +198,7 @@ def _before_taken_at(time: str) -> Column:
 def row_id(*parts: Column) -> Column:
     """The id of a row: its snapshot, its view, and its key in the view."""
     place = [F.unix_micros("taken_at").cast("string"), F.col("instance"), F.col("database"), F.col("view")]
-    return F.concat_ws("/", F.lit("snapshot"), *place, *parts)
+    return F.concat_ws("/", F.lit(SNAPSHOT), *place, *parts)
 
 
 def _of_unknown() -> dict[str, Column]:

@@ -127,8 +127,11 @@ GONE = """
 def test_messages_that_are_shown_no_more(session: SparkSession) -> None:
     """Ready ones were received and waiting ones have left, unless something else took them away before."""
     place = {"instance": F.lit("SQL1"), "database": F.lit("B")}
+    nothing = {"inferred": F.lit(None).cast("boolean")}
     messages = frame(session, MESSAGES).withColumns(
-        place | {"sent_by_initiator": F.lit(True), "message_sequence_number": F.lit(0).cast("bigint")}
+        place
+        | nothing
+        | {"sent_by_initiator": F.lit(True), "message_sequence_number": F.lit(0).cast("bigint")}
     )
     conversations = messages.select("conversation_id").distinct().where("conversation_id <> 'nobody'")
     service = F.when(F.col("conversation_id") == "elsewhere", "T").otherwise("S")

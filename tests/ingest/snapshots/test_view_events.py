@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 from pipelines.ingest.snapshots.view_events import (
     endpoint_events,
     queue_events,
-    ready_message_events,
+    queued_message_events,
     session_events,
     task_events,
     waiting_message_events,
@@ -76,7 +76,7 @@ def test_messages_that_are_ready(session: SparkSession) -> None:
         1          | H1                  | 0                              | Order             | 7                    | 11:30                          | 10 | Press        | Jobs
         1          | H2                  | -                              | -                 | 8                    | 12:30                          | - | -            | -
         1          | H3                  | -                              | Order             | -                    | -                              | 10 | -            | -
-        0          | H4                  | 0                              | Order             | 9                    | 11:30                          | 10 | -            | -
+        2          | H3                  | 2                              | Order             | 9                    | 11:30                          | 10 | -            | -
         """,  # noqa: E501
     )
     expected = """
@@ -85,7 +85,25 @@ def test_messages_that_are_ready(session: SparkSession) -> None:
         H2//8      | 11:59:59.999999      | DELIVERED  | -            | 8                    | H2/unknown | H2/unknown      | true                      | - | -                | -
         H3/Order/  | 11:59:59.999999      | DELIVERED  | Order        | -                    | H3/unknown | H3/unknown      | true                      | 10 | -                | -
     """  # noqa: E501
-    require_events(ready_message_events(view), frame(session, expected))
+    require_events(queued_message_events(view), frame(session, expected))
+
+
+def test_messages_that_retention_keeps(session: SparkSession) -> None:
+    """One number in both directions: what the endpoint received, and a copy of what it sent."""
+    view = of_view(
+        session,
+        """
+        status int | conversation_handle | message_sequence_number bigint | message_type_name | queuing_order bigint | message_enqueue_time timestamp | size_bytes bigint | service_name | service_contract_name
+        0          | H1                  | 0                              | Order             | 7                    | 11:30                          | 10 | Press        | Jobs
+        3          | H1                  | 0                              | Order             | 8                    | 11:30                          | 10 | Press        | Jobs
+        """,  # noqa: E501
+    )
+    expected = """
+        event_id            | event_time timestamp | event_type | message_type | queuing_order bigint | message_id | conversation_id | sent_by_initiator boolean | size_bytes bigint | shown_to_service | shown_contract | inferred boolean
+        H1/Order/0/status 0 | 11:59:59.999999      | RECEIVED   | Order        | 7                    | H1/unknown | H1/unknown      | true                      | 10 | Press            | Jobs | true
+        H1/Order/0/status 3 | 11:59:59.999999      | SENT       | Order        | 8                    | H1/unknown | H1/unknown      | true                      | 10 | -                | Jobs | true
+    """  # noqa: E501
+    require_events(queued_message_events(view), frame(session, expected))
 
 
 def test_messages_that_wait_to_be_sent(session: SparkSession) -> None:
