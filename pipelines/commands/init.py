@@ -52,8 +52,9 @@ def main(argv: Sequence[str]) -> int:
     source.add_argument(
         "--capture",
         type=Path,
-        metavar="FILE",
-        help="result of the capture script, saved by any tool; it is copied into the folder",
+        metavar="PATH",
+        help="result of the capture script, saved by any tool, or a folder of such files with its subfolders "
+        "named by a day; they are copied into the folder",
     )
     source.add_argument(
         "--like",
@@ -145,43 +146,65 @@ def _sample(folder: Path) -> list[str]:
     ]
 
 
-def _capture(folder: Path, file: Path) -> list[str]:
-    """Write settings for a capture, and copy it beside them; the lines that say so.
+def _capture(folder: Path, given: Path) -> list[str]:
+    """Write settings for a capture or a folder of captures, and copy them beside; the lines that say so.
 
     Raises:
-        ConfigError: there is no such file, or the folder has another one of its name.
-        InputError: it is no whole capture.
+        ConfigError: there is no such file or folder, or the folder has another one of a capture's name.
+        InputError: a file is no whole capture, or none is in the folder.
     """
-    if not os.path.isfile(file):
-        raise ConfigError(f"--capture {file}: there is no such file; name the saved result of the script")
+    is_folder = os.path.isdir(given)
+    if not is_folder and not os.path.isfile(given):
+        raise ConfigError(f"--capture {given}: there is no such file; name the saved result of the script")
     # Its packages take longer to import than all else.
     from pipelines.config.captures.capture import read_capture
 
+    files = _captures_in(given) if is_folder else [given]
     try:
-        capture = read_capture(str(file))
+        newest = read_capture(str(files[-1]))
     except OSError as error:
-        raise ConfigError(f"--capture {file}: can't be read ({error.strerror or error})") from error
-    target = _copy_capture(folder, file)
+        raise ConfigError(f"--capture {given}: can't be read ({error.strerror or error})") from error
+    targets = [_copy_capture(folder, file) for file in files]
     has_ignored = _write_settings(folder)
-    databases = format_count(sum(each.is_read for each in capture.databases.values()), "database")
+    databases = format_count(sum(each.is_read for each in newest.databases.values()), "database")
+    count = format_count(len(files), "capture")
+    said = f"{given} has {count}; the newest" if is_folder else str(given)
+    wrote = f"{count} in {folder / CAPTURES}" if is_folder else targets[0]
     return [
-        f"{file} is a capture of {capture.server} at {format_instant(capture.taken_at)}: {databases}",
-        f"wrote {folder / FILE} and {target}",
-        *_next(folder, has_ignored, _question(capture, _config(folder))),
+        f"{said} is a capture of {newest.server} at {format_instant(newest.taken_at)}: {databases}",
+        f"wrote {folder / FILE} and {wrote}",
+        *_next(folder, has_ignored, _question(newest, _config(folder))),
     ]
 
 
+def _captures_in(folder: Path) -> list[Path]:
+    """The captures of a folder and of its subfolders named by a day, the newest last, as a night finds them.
+
+    Raises:
+        InputError: a file is no whole capture, or there is none.
+    """
+    from pipelines.config.captures.folder import read_captures
+    from pipelines.config.model import Captures
+
+    entry = Captures(path=with_slashes(str(folder)))
+    found = read_captures([entry], [], None, are_new_read=True).new
+    return [Path(each.path) for each in sorted(found, key=lambda each: each.taken_at)]
+
+
 def _copy_capture(folder: Path, file: Path) -> Path:
-    """Copy a capture into the folder's captures, and return the copy.
+    """Copy a capture into the folder's captures, and return the copy; one of a day into its day's folder.
 
     Raises:
         ConfigError: the folder has another one of its name.
     """
-    target = folder / CAPTURES / _name_in_folder(file)
+    from pipelines.config.captures.folder import DAY
+
+    day = file.parent.name if DAY.fullmatch(file.parent.name) else ""
+    target = folder / CAPTURES / day / _name_in_folder(file)
     is_there = target.exists()
     if is_there and not filecmp.cmp(file, target, shallow=False):
         raise ConfigError(f"init: {target} is there already, with other content; remove it or rename {file}")
-    (folder / CAPTURES).mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     if not is_there:
         _copy(file, target)
     return target

@@ -129,6 +129,38 @@ def test_a_capture_that_stands_in_its_place(capture: Path, capsys: pytest.Captur
     assert night == "  priorities nightly --as-of latest"
 
 
+def test_a_folder_of_a_recorder(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder with the folders of days, copied as it is."""
+    names = [f"2026-11-{day}/SQL1-202611{day}T073000Z.jsonl" for day in (23, 24)]
+    for name, id in zip(names, ("6F0B", "6F0C"), strict=True):
+        path = capture.parent / "recorded" / name
+        path.parent.mkdir(parents=True)
+        text = capture.read_text().replace('"6F0C"', f'"{id}"')
+        path.write_text(text.replace("2026-11-24T07", f"{path.parent.name}T07"))
+    (capture.parent / "recorded" / ".recorder-SQL1").touch()
+    assert cli.run(["init", "new", "--capture", "recorded"]) == 0
+    copied = (capture.parent / "new" / "captures").rglob("*.jsonl")
+    assert (
+        sorted(path.relative_to(capture.parent / "new" / "captures").as_posix() for path in copied) == names
+    )
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == [
+        "recorded has 2 captures; the newest is a capture of SQL1 at 2026-11-24T07:30:00.123456Z: 1 database",
+        f"wrote {Path('new', 'priorities.yaml')} and 2 captures in {Path('new', 'captures')}",
+    ]
+    # Where the recorder writes, nothing is copied.
+    (capture.parent / "recorded").rename(capture.parent / "captures")
+    assert cli.run(["init", "--capture", "captures"]) == 0
+    assert len([*(capture.parent / "captures").rglob("*.jsonl")]) == 2
+
+
+def test_a_folder_without_captures(capture: Path) -> None:
+    (capture.parent / "empty").mkdir()
+    with pytest.raises(InputError, match="there is no capture in this folder"):
+        cli.run(["init", "new", "--capture", "empty"])
+    assert not (capture.parent / "new").exists()
+
+
 def test_without_messages_it_asks_who_waits(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capture.write_text("".join(f"{line}\n" for line in capture_lines()))
     assert cli.run(["init", "--capture", "saved.txt"]) == 0
