@@ -1,7 +1,7 @@
 """The order of a night."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -133,9 +133,10 @@ def ingest_new_input(
         set_for_small_jobs(warehouse.spark)
     with (
         warehouse.materializing() as materialize,
-        shared(warehouse, new.snapshots.snapshots) as snapshots,
+        shared(warehouse, new.snapshots.rows) as rows,
     ):
-        views = read_new_views(warehouse, snapshots, materialize) if new.snapshots else None
+        snapshots = replace(new.snapshots, rows=rows)
+        views = read_new_views(warehouse, snapshots, materialize) if snapshots else None
         require_one_place(warehouse, views, are_places_new=new.are_bindings_new)
         warehouse.create_missing(RUNS)
         with step("rules") as print_details:

@@ -11,6 +11,7 @@ import pytest
 from pipelines.config.captures.capture import read_capture
 from pipelines.config.captures.captured import Capture, CapturedView
 from pipelines.config.captures.faults import CaptureError
+from pipelines.config.captures.rows import CapturedRows
 from tests.support.captures import capture_lines, write_capture
 from tests.support.factories import NOON, Row, at
 from tests.support.snapshot_views import ready, shown, views
@@ -47,10 +48,13 @@ def read_lines(folder: Path, lines: Sequence[str], name: str = "c.jsonl") -> dic
 def read_file(path: Path) -> dict[str, Any]:
     """What the reader makes of a file; see `content_of`."""
     with tempfile.TemporaryDirectory() as folder:
-        return content_of(read_capture(str(path), Path(folder)))
+        written = CapturedRows(Path(folder))
+        capture = read_capture(str(path), written)
+        written.close()
+        return content_of(capture, written)
 
 
-def content_of(capture: Capture) -> dict[str, Any]:
+def content_of(capture: Capture, written: CapturedRows) -> dict[str, Any]:
     """Header, databases and views of a capture, without its path, lines and hash; rows are sorted."""
     return {
         "header": (capture.id, capture.server, capture.product_version, capture.taken_at),
@@ -59,17 +63,21 @@ def content_of(capture: Capture) -> dict[str, Any]:
                 "is_read": each.is_read,
                 "reason": each.reason,
                 "view_definition": each.view_definition,
-                "views": {str(key): _view(view) for key, view in sorted(each.views.items())},
+                "views": {
+                    str(key): _view(view, each.number, written) for key, view in sorted(each.views.items())
+                },
             }
             for name, each in capture.databases.items()
         },
     }
 
 
-def _view(view: CapturedView) -> Row:
+def _view(view: CapturedView, number: int | None, written: CapturedRows) -> Row:
     rows = [row for _, row in view.small]
-    for path in view.written.paths if view.written else ():
-        rows += pq.ParquetFile(path).read().to_pylist()
+    for file in written.files().get(view.key.view, ()):
+        for row in pq.ParquetFile(file.path).read().to_pylist():
+            if (row.pop("snapshot"), row.pop("view")) == (number, view.key.name):
+                rows.append(row)
     return {
         "count": view.count,
         "complete": view.complete,
@@ -87,7 +95,7 @@ def rows_of(content: dict[str, Any], view: str, database: str = "B") -> list[Row
 def fault_of(path: Path) -> str:
     """What the reader says of a file that is none: one line, without the folder."""
     with tempfile.TemporaryDirectory() as folder, pytest.raises(CaptureError) as caught:
-        read_capture(str(path), Path(folder))
+        read_capture(str(path), CapturedRows(Path(folder)))
     [line] = caught.value.problems
     assert "\n" not in line
     return line.removeprefix(f"{path.parent}/")

@@ -5,8 +5,6 @@ import json
 import os
 from collections.abc import Iterator
 from errno import EACCES
-from itertools import count
-from pathlib import Path
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from pipelines.config.captures.captured import (
     CapturedDatabase,
     CapturedView,
     Row,
-    view_name,
 )
 from pipelines.config.captures.decoding import decoded_blocks
 from pipelines.config.captures.faults import (
@@ -36,7 +33,7 @@ from pipelines.config.captures.faults import (
     short_path,
     wrong_key,
 )
-from pipelines.config.captures.grouping import Places, find_rows, require_text, rows_by_view, text_of
+from pipelines.config.captures.grouping import Places, find_rows, require_text, rows_by_kind, text_of
 from pipelines.config.captures.lines import Lines, read_lines
 from pipelines.config.captures.objects import (
     instant_of,
@@ -47,10 +44,18 @@ from pipelines.config.captures.objects import (
     optional_value,
     other_statuses,
     parse,
+    parse_all,
     row_of,
     text_value,
 )
-from pipelines.config.captures.rows import OtherSpellingError, ViewKey, ViewWriter, parse_rows, text_rows
+from pipelines.config.captures.rows import (
+    CapturedRows,
+    OtherSpellingError,
+    ViewKey,
+    keys_of,
+    parse_rows,
+    placed_rows,
+)
 from pipelines.config.captures.wrapped import is_mere_form
 from pipelines.config.snapshots.view_file import file_system
 from pipelines.config.snapshots.views import columns_in_captures
@@ -60,22 +65,29 @@ FIRST_YEAR, LAST_YEAR = 1900, 9000
 LARGEST_OFFSET = 14 * 60
 """Of a server's clock from UTC, in minutes: datetimeoffset of SQL Server has no larger one."""
 MINUTES = "a whole number from -840 to 840, or null"
+KNOWN = {view: frozenset(column.name for column in columns_in_captures(view)) for view in SMALL}
+"""The columns of small views."""
 KINDS = ("row", "capture", "read", "count", "end")
 """Keys that tell the kinds of lines."""
 
 
-def read_capture(path: str, folder: Path | None = None) -> Capture:
+def read_capture(path: str, written: CapturedRows | None = None) -> Capture:
     """Read a capture and check all of it.
 
     Args:
         path: the file, or its URI.
-        folder: where the rows of large views are written as Parquet files; None to check them alone.
+        written: takes the rows of large views; None to check them alone.
 
     Raises:
         CaptureError: it is none, or is not whole; one line says where and what to do.
     """
+    reading = _Reading(Capture(path), written)
+    system, inner, _ = file_system(path)
     try:
-        return _read(path, folder)
+        with system.open_input_stream(inner, compression=None) as stream:
+            for lines in read_lines(decoded_blocks(stream)):
+                reading.take(lines)
+        return reading.finished()
     except CaptureFault as fault:
         raise CaptureError(describe_fault(path, fault)) from None
     except PermissionError as error:
@@ -85,37 +97,11 @@ def read_capture(path: str, folder: Path | None = None) -> Capture:
         ) from error
 
 
-def _read(path: str, folder: Path | None) -> Capture:
-    as_text: set[ViewKey] = set()
-    while True:
-        # Each reading has a folder of its own: files of an aborted reading are ignored.
-        part = None if folder is None else folder / str(len(as_text))
-        reading = _Reading(Capture(path), part, as_text)
-        system, inner, _ = file_system(path)
-        with system.open_input_stream(inner, compression=None) as stream:
-            try:
-                for lines in read_lines(decoded_blocks(stream)):
-                    reading.take(lines)
-                return reading.finished()
-            except _Respelled as found:
-                as_text.add(found.key)
-            finally:
-                reading.close()
-
-
-class _Respelled(Exception):  # noqa: N818
-    """The rows of a view are to be read as text."""
-
-    def __init__(self, key: ViewKey) -> None:
-        super().__init__()
-        self.key = key
-
-
 class _Reading:
     """A capture while its lines come in."""
 
-    def __init__(self, capture: Capture, folder: Path | None, as_text: set[ViewKey]) -> None:
-        self._capture, self._folder, self._as_text = capture, folder, as_text
+    def __init__(self, capture: Capture, written: CapturedRows | None) -> None:
+        self._capture, self._written = capture, written
         self._objects = 0
         self._rows = 0
         self._end: tuple[int, int, Row] | None = None
@@ -125,8 +111,8 @@ class _Reading:
         self._behind: tuple[int, str] | None = None
         """The first other line behind the last object."""
         self._hash = hashlib.sha256()
-        self._open: ViewWriter | None = None
-        self._numbers = count()
+        self._numbers: dict[str, int] = {}
+        """Of the snapshots of databases, if rows are written."""
 
     def take(self, lines: Lines) -> None:
         """Take the next lines of the file.
@@ -249,43 +235,41 @@ class _Reading:
         if self._end is not None and self._objects + int(places[-1]) > self._end[0]:
             behind = next(place for place in places.tolist() if self._objects + place > self._end[0])
             raise second_capture(lines.numbers[behind])
-        for key, chosen, is_by_script in rows_by_view(lines, places):
-            view = self._view(key)
-            view.rows += len(chosen)
-            self._rows += len(chosen)
-            if key.view in LARGE:
-                self._write(view, lines, chosen, is_by_script=is_by_script)
-            elif key.view in SMALL:
-                known = {column.name for column in columns_in_captures(key.view)}
-                view.small += [known_of(known, *row_of(lines, place)) for place in chosen.tolist()]
-
-    def _write(self, view: CapturedView, lines: Lines, places: Places, *, is_by_script: bool) -> None:
-        """Parse rows of a large view, and write them if there is a folder."""
-        key, name = view.key, view_name(view.key)
-        if key in self._as_text:
-            table = text_rows(name, (row_of(lines, place)[1] for place in places.tolist()))
-        elif not is_by_script:
-            raise _Respelled(key)
-        else:
+        odd = np.ones(len(lines), bool)
+        for kind, chosen in rows_by_kind(lines, places):
             try:
-                table = parse_rows(key, name, text_of(lines, places), len(places))
+                table = parse_rows(kind, text_of(lines, chosen), len(chosen))
             except OtherSpellingError:
-                raise _Respelled(key) from None
-        if self._folder is None:
-            return
-        if view.written is None:
-            folder = self._folder / str(next(self._numbers))
-            folder.mkdir(parents=True)
-            view.written = ViewWriter(name, folder, key in self._as_text)
-        if self._open is not view.written:
-            self.close()
-            self._open = view.written
-        view.written.write(table)
+                continue
+            odd[chosen] = False
+            for key, count in keys_of(table):
+                self._count(key, count)
+            if self._written is not None:
+                self._written.write(kind, placed_rows(table, self._numbers))
+        self._take_objects(lines, places[odd[places]])
 
-    def close(self) -> None:
-        """Close the file that is open."""
-        if self._open is not None:
-            self._open.close()
+    def _take_objects(self, lines: Lines, places: Places) -> None:
+        """Take rows of small views, and rows that are not spelled as the script spells them."""
+        texts: dict[str, list[tuple[int, str, Row]]] = {}
+        for number, line in parse_all(lines, places):
+            key = key_of(line, number)
+            view = self._count(key, 1)
+            if key.view in LARGE:
+                row = row_of(line, number)
+                if self._written is not None:
+                    texts.setdefault(key.view, []).append((self._numbers[key.database], key.name, row))
+            elif key.view in SMALL:
+                view.small.append(known_of(KNOWN[key.view], number, row_of(line, number)))
+        for kind, rows in texts.items():
+            assert self._written is not None
+            self._written.write_texts(kind, rows)
+
+    def _count(self, key: ViewKey, rows: int) -> CapturedView:
+        """Note that a view has more rows."""
+        view = self._view(key)
+        view.rows += rows
+        self._rows += rows
+        return view
 
     def finished(self) -> Capture:
         """The capture, once all lines were taken.
@@ -317,7 +301,12 @@ class _Reading:
         return self._capture
 
     def _database(self, name: str) -> CapturedDatabase:
-        return self._capture.databases.setdefault(name, CapturedDatabase(name))
+        database = self._capture.databases.get(name)
+        if database is None:
+            database = self._capture.databases[name] = CapturedDatabase(name)
+            if self._written is not None:
+                database.number = self._numbers[name] = self._written.new_number()
+        return database
 
     def _view(self, key: ViewKey) -> CapturedView:
         return self._database(key.database).views.setdefault(key, CapturedView(key))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pipelines.config.captures.rows import ViewKey, ViewWriter
+from pipelines.config.captures.rows import ViewKey
 from pipelines.config.snapshots.views import VIEWS
 
 LARGE = tuple(view.name for view in VIEWS.values() if view.is_large)
@@ -28,7 +28,6 @@ class CapturedView:
         other_statuses: of a queue, how many rows have each status but 1; None if the capture does not say.
         system_rows: of the endpoints, how many are the system's and not shown; None if it does not say.
         small: its rows with their lines, if no engine reads them.
-        written: the files of its rows, if an engine does.
     """
 
     key: ViewKey
@@ -40,7 +39,6 @@ class CapturedView:
     other_statuses: dict[int, int] | None = None
     system_rows: int | None = None
     small: list[tuple[int, Row]] = field(default_factory=list)
-    written: ViewWriter | None = None
 
     @property
     def is_there(self) -> bool:
@@ -50,12 +48,16 @@ class CapturedView:
 
 @dataclass
 class CapturedDatabase:
-    """A database: whether it was read, else why not; and whether the login sees all of its catalog."""
+    """A database: whether it was read, else why not; and whether the login sees all of its catalog.
+
+    Its rows are written with `number`, if they are.
+    """
 
     name: str
     is_read: bool = True
     reason: str | None = None
     view_definition: bool | None = None
+    number: int | None = None
     views: dict[ViewKey, CapturedView] = field(default_factory=dict)
 
 
@@ -82,11 +84,3 @@ class Capture:
     utc_offset_minutes: int | None = None
     databases: dict[str, CapturedDatabase] = field(default_factory=dict)
     sha256: str = ""
-
-
-def view_name(key: ViewKey) -> str:
-    """The view as `pipelines.config.snapshots.views` names it; a queue by schema and name."""
-    if key.queue is None:
-        return key.view
-    schema = str(key.schema).replace("%", "%25").replace(".", "%2E")
-    return f"{schema}.{key.queue}"

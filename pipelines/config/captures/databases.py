@@ -1,7 +1,6 @@
 """The databases of a capture as snapshots: the rows of small views with their types, and names for queues."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pipelines.config.captures.captured import (
@@ -10,10 +9,9 @@ from pipelines.config.captures.captured import (
     Capture,
     CapturedDatabase,
     CapturedView,
-    view_name,
 )
 from pipelines.config.captures.faults import AGAIN, CaptureFault
-from pipelines.config.captures.rows import ViewKey, ViewWriter, text_rows
+from pipelines.config.captures.rows import CapturedRows, ViewKey
 from pipelines.config.snapshots.checks import check_snapshot
 from pipelines.config.snapshots.columns import WORDS
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
@@ -40,14 +38,14 @@ Renamed = Mapping[tuple[str, str], str]
 
 
 def snapshots_of(
-    capture: Capture, instance: str, folder: Path | None
+    capture: Capture, instance: str, written: CapturedRows | None = None
 ) -> tuple[list[ServerSnapshot], list[str]]:
     """The databases that a capture shows.
 
     Args:
         capture: as it was read.
         instance: what its server is called.
-        folder: where rows of small views are written for an engine; None if none will read them.
+        written: takes rows of small views for an engine; None if none will read them.
 
     Returns:
         A snapshot for each database that was read; and what there is to say of databases that were not, views
@@ -57,12 +55,11 @@ def snapshots_of(
         CaptureFault: a value of a small view does not have the type of its column.
     """
     snapshots, problems, notes = [], [], []
-    for number, database in enumerate(capture.databases.values()):
+    for database in capture.databases.values():
         if not database.is_read:
             notes.append(f"database {database.name} was not read: {database.reason or 'no reason is given'}")
             continue
-        part = None if folder is None else folder / f"small-{number}"
-        snapshot, wrong = check_snapshot(_snapshot(capture, instance, database, part))
+        snapshot, wrong = check_snapshot(_snapshot(capture, instance, database, written))
         snapshots.append(snapshot)
         problems += wrong
         notes += _describe_gaps(database)
@@ -75,21 +72,24 @@ def snapshots_of(
 
 
 def _snapshot(
-    capture: Capture, instance: str, database: CapturedDatabase, folder: Path | None
+    capture: Capture, instance: str, database: CapturedDatabase, written: CapturedRows | None
 ) -> ServerSnapshot:
-    views = {view_name(key): view for key, view in database.views.items() if view.is_there}
+    views = {key.name: view for key, view in database.views.items() if view.is_there}
     small = {name: list(_typed_rows(views[name])) for name in FILE_VIEWS if name in SMALL and name in views}
     renamed = _queue_names(small.get(QUEUES, []), [view.key for view in views.values()])
     for row in small.get(QUEUES, []):
         row["name"] = renamed.get((row["schema_name"], row["name"]), row["name"])
     names = {name: _renamed(name, view, renamed) for name, view in views.items()}
     files = {
-        names[name]: _file(view, names[name], capture.path)
+        names[name]: _file(names[name], capture.path, view.rows)
         for name, view in views.items()
         if view.key.view in LARGE
     }
-    if folder is not None:
-        files |= {name: _written(folder, name, small[name]) for name in FOR_ENGINES if name in small}
+    if written is not None and database.number is not None:
+        for name in FOR_ENGINES:
+            if name in small:
+                files[name] = _file(name, capture.path, len(small[name]))
+                written.write_texts(name, ((database.number, name, row) for row in small[name]))
     complete = {names[name] for name, view in views.items() if view.complete}
     declared = CapturedSnapshot(capture.path, instance, database.name, capture.taken_at, capture.id)
     catalog = {name: rows for name, rows in small.items() if name in CATALOG_VIEWS}
@@ -106,6 +106,8 @@ def _snapshot(
         frozenset(complete & (files.keys() | small.keys())),
         rule_lines=tuple(lines),
         statuses=statuses,
+        number=database.number,
+        renamed={name: to for name, to in names.items() if name != to},
     )
 
 
@@ -154,28 +156,10 @@ def _renamed(name: str, view: CapturedView, renamed: Renamed) -> str:
     return name if queue is None else f"{name.partition('.')[0]}.{queue}"
 
 
-def _file(view: CapturedView, name: str, path: str) -> ViewFile:
-    """The file of a large view, as an engine reads it."""
-    columns = {column.name: column.name for column in columns_in_captures(name)}
-    if view.written is None:
-        return ViewFile(name, path, "parquet", columns, {}, is_folder=False, has_rows=view.rows > 0)
-    types = {each.name: each.type for each in view.written.schema}
-    paths = view.written.paths
-    place = paths[0] if len(paths) == 1 else paths[0].parent
-    return ViewFile(name, place.as_posix(), "parquet", columns, types, is_folder=len(paths) > 1)
-
-
-def _written(folder: Path, view: str, rows: Sequence[Row]) -> ViewFile:
-    """The rows of a small view as a file."""
-    place = ViewWriter(view, folder / view, is_text=True)
-    place.folder.mkdir(parents=True)
-    place.write(text_rows(view, iter(rows)))
-    place.close()
-    types = {each.name: each.type for each in place.schema}
-    names = {name: name for name in types}
-    return ViewFile(
-        view, place.paths[0].as_posix(), "parquet", names, types, is_folder=False, has_rows=bool(rows)
-    )
+def _file(view: str, path: str, rows: int) -> ViewFile:
+    """A view whose rows stand among those of all captures."""
+    columns = {column.name: column.name for column in columns_in_captures(view)}
+    return ViewFile(view, path, "parquet", columns, {}, is_folder=False, has_rows=rows > 0)
 
 
 def _describe_gaps(database: CapturedDatabase) -> Iterator[str]:

@@ -3,8 +3,8 @@
 import logging
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
@@ -22,10 +22,11 @@ from pipelines.config.captures.faults import (
     short_path,
 )
 from pipelines.config.captures.known import KnownCapture, KnownDatabase, hash_catalog, snapshots_of_known
+from pipelines.config.captures.rows import CapturedRows
 from pipelines.config.instants import format_instant
 from pipelines.config.model import Captures
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
-from pipelines.config.snapshots.view_file import changed_at, file_system
+from pipelines.config.snapshots.view_file import ViewFile, changed_at, file_system
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".rpt", ".log", ".out")
 PACKED = ".gz"
@@ -54,12 +55,14 @@ class CapturesRead:
         new: the captures that were read now and are not known; without `first_seen` and catalogs.
         moved: known captures in files that are not known.
         clocks: the offsets of servers' clocks that all captures show.
+        rows: the files with the rows of the new ones, by view.
     """
 
     snapshots: tuple[ServerSnapshot, ...] = ()
     new: tuple[KnownCapture, ...] = ()
     moved: tuple[KnownCapture, ...] = ()
     clocks: tuple[ShownClock, ...] = ()
+    rows: Mapping[str, Sequence[ViewFile]] = field(default_factory=dict)
 
 
 def read_captures(
@@ -92,18 +95,24 @@ def read_captures(
             problems.append(describe_fault(entry.path, fault))
     by_file = {(each.path, each.length, each.modified_at): each for each in known}
     by_id = {each.id: each for each in known}
+    of_moments: dict[tuple[str, datetime], list[KnownCapture]] = {}
+    for each in by_id.values():
+        of_moments.setdefault((each.instance, each.taken_at), []).append(each)
     new: dict[str, KnownCapture] = {}
     moved: list[KnownCapture] = []
     read: list[ServerSnapshot] = []
     notes: list[str] = []
+    written = None if folder is None else CapturedRows(folder / str(uuid4()))
     for file in {each.path: each for each in files}.values():
         if (file.path, file.length, file.modified_at) in by_file:
             continue
         try:
-            found, snapshots, said = _read(file, None if folder is None else folder / str(uuid4()))
+            found, snapshots, said = _read(file, written)
             before = by_id.get(found.id) or new.get(found.id)
             if before is None:
-                _require_other_moment(found, [*by_id.values(), *new.values()])
+                at_once = of_moments.setdefault((found.instance, found.taken_at), [])
+                _require_other_moment(found, at_once)
+                at_once.append(found)
                 new[found.id] = found
                 read += snapshots
                 notes += said
@@ -116,12 +125,15 @@ def read_captures(
             problems += error.problems
         except CaptureFault as fault:
             problems.append(describe_fault(file.path, fault))
+    if written is not None:
+        written.close()
     raise_faults(problems)
     for note in notes:
         log.warning("snapshots: %s", note)
     snapshots = [*read, *snapshots_of_known(known)]
     clocks = _clocks([*known, *new.values()])
-    return CapturesRead(in_order(snapshots), tuple(new.values()), tuple(moved), clocks)
+    rows = {} if written is None else written.files()
+    return CapturesRead(in_order(snapshots), tuple(new.values()), tuple(moved), clocks, rows)
 
 
 def _clocks(captures: Iterable[KnownCapture]) -> tuple[ShownClock, ...]:
@@ -132,16 +144,18 @@ def _clocks(captures: Iterable[KnownCapture]) -> tuple[ShownClock, ...]:
     )
 
 
-def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[ServerSnapshot], list[str]]:
+def _read(
+    file: CaptureFile, written: CapturedRows | None
+) -> tuple[KnownCapture, list[ServerSnapshot], list[str]]:
     """Read a file: what is to be known of it, its snapshots, and what there is to say.
 
     Raises:
         CaptureError: it is no whole capture.
         CaptureFault: a view contradicts itself.
     """
-    capture = read_capture(file.path, folder)
+    capture = read_capture(file.path, written)
     instance = file.instance or capture.server
-    snapshots, notes = snapshots_of(capture, instance, folder)
+    snapshots, notes = snapshots_of(capture, instance, written)
     catalogs = {hash_catalog(each.small): each.small for each in snapshots}
     known = KnownCapture(
         id=capture.id,
@@ -184,12 +198,19 @@ def require_same_content(found: KnownCapture, before: KnownCapture) -> None:
     )
 
 
-def _require_other_moment(found: KnownCapture, others: Sequence[KnownCapture]) -> None:
-    """Refuse two captures of one database at one moment: which of them would count?"""
+def _require_other_moment(found: KnownCapture, at_once: Sequence[KnownCapture]) -> None:
+    """Refuse two captures of one database at one moment: which of them would count?
+
+    Args:
+        found: a capture.
+        at_once: the others of its instance and moment.
+
+    Raises:
+        CaptureFault: there are such.
+    """
     names = {each.name for each in found.databases}
-    for other in others:
-        same = names & {each.name for each in other.databases}
-        if (found.instance, found.taken_at) == (other.instance, other.taken_at) and same:
+    for other in at_once:
+        if same := names & {each.name for each in other.databases}:
             raise CaptureFault(
                 None,
                 f"{short_path(other.path)} is another capture of {found.instance}.{min(same)} at "

@@ -7,12 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.config.captures.captured import LARGE
 from pipelines.config.captures.faults import no_text
 from pipelines.config.captures.lines import Lines
-from pipelines.config.captures.objects import key_of, load, parse
-from pipelines.config.captures.rows import ViewKey
 
 ROW = b'"row":'
+VIEW = '"view":"'
+BEGIN = 16
+"""Bytes of a view's name that tell it from the others; what Arrow parses says whether it is that view."""
 Places: TypeAlias = "np.ndarray[Any, Any]"
 
 
@@ -23,39 +25,19 @@ def find_rows(lines: Lines) -> Places:
     return rows
 
 
-def rows_by_view(lines: Lines, places: Places) -> Iterator[tuple[ViewKey, Places, bool]]:
-    """Rows by their view.
-
-    Args:
-        lines: the lines.
-        places: which of them are rows.
-
-    Returns:
-        Each view, its rows, and whether their lines begin with the view, as the script writes them.
-
-    Raises:
-        CaptureFault: a row names no view.
-    """
-    todo = np.zeros(len(lines), bool)
-    todo[places] = True
-    array = _array(lines)
-    others: dict[ViewKey, list[int]] = {}
-    at = 0
-    while (left := np.flatnonzero(todo[at:])).size:
-        at += int(left[0])
-        line = lines.line(at)
-        begin = line[: line.find(ROW) + len(ROW)] if ROW in line else b""
-        key = _key_of_beginning(begin)
-        if key is None:
-            number = lines.numbers[at]
-            others.setdefault(key_of(parse(line, number), number), []).append(at)
-            todo[at] = False
-            continue
-        alike = todo & _holds(pc.starts_with(array, begin))
-        todo &= ~alike
-        yield key, np.flatnonzero(alike), True
-    for key, chosen in others.items():
-        yield key, np.array(chosen), False
+def rows_by_kind(lines: Lines, places: Places) -> Iterator[tuple[str, Places]]:
+    """Rows by the kind of view that their line names where the script does; others are left out."""
+    begins = np.concatenate(([0], lines.ends[:-1] + 1))[places]
+    names = _array(lines).take(pa.array(places))
+    found = pc.find_substring(names, VIEW).to_numpy(zero_copy_only=False)
+    bytes_ = np.frombuffer(lines.text, np.uint8)
+    at = (begins + found + len(VIEW))[:, np.newaxis] + np.arange(BEGIN)
+    shown = bytes_[np.minimum(at, len(bytes_) - 1)]
+    for kind in LARGE:
+        begin = np.frombuffer(f'{kind}"'.encode()[:BEGIN], np.uint8)
+        alike = places[(shown[:, : len(begin)] == begin).all(axis=1) & (found >= 0)]
+        if len(alike):
+            yield kind, alike
 
 
 def text_of(lines: Lines, places: Places) -> bytes:
@@ -90,11 +72,3 @@ def _array(lines: Lines) -> pa.Array:
 
 def _holds(found: pa.Array) -> Places:
     return np.array(found.to_numpy(zero_copy_only=False), bool)
-
-
-def _key_of_beginning(begin: bytes) -> ViewKey | None:
-    """The view that a line names before its row."""
-    try:
-        return ViewKey.of(load(begin + b"null}"))
-    except (ValueError, KeyError):
-        return None

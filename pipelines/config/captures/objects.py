@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
@@ -19,17 +19,16 @@ Value = TypeVar("Value")
 FINER = re.compile(r"(\.\d{6})\d+")
 
 
-def row_of(lines: Lines, place: int) -> tuple[int, Row]:
-    """A row with its line's number.
+def row_of(line: Row, number: int) -> Row:
+    """The row of a line.
 
     Raises:
-        CaptureFault: the line is no JSON, or its row no object.
+        CaptureFault: it is no object.
     """
-    number = lines.numbers[place]
-    row = parse(lines.line(place), number)["row"]
+    row = line["row"]
     if not isinstance(row, dict):
         raise wrong_key(number, "row", row, "an object")
-    return number, row
+    return row
 
 
 def known_of(names: Collection[str], number: int, row: Row) -> tuple[int, Row]:
@@ -62,6 +61,27 @@ def parse(line: bytes, number: int) -> Row:
             raise CaptureFault(number, f"a number in it has thousands of digits; {AGAIN}") from None
         raise no_json(number, line.decode("utf-8", "replace"), ()) from None
     return {str(key).lower(): value for key, value in found.items()}
+
+
+def parse_all(lines: Lines, places: Collection[Any]) -> Iterator[tuple[int, Row]]:
+    """The numbers and objects of several lines, as `parse` gives them.
+
+    Raises:
+        CaptureFault: a line is no JSON.
+    """
+    given = [(lines.numbers[place], lines.line(place)) for place in map(int, places)]
+    text = b"[" + b",".join(line for _, line in given) + b"]"
+    try:
+        found = [] if SURROGATE.search(text) else json.loads(text)
+    except (ValueError, RecursionError):
+        found = []
+    # Of lines that are none, several may be one object.
+    if len(found) == len(given) and all(isinstance(each, dict) for each in found):
+        for (number, _), each in zip(given, found, strict=True):
+            yield number, {str(key).lower(): value for key, value in each.items()}
+        return
+    for number, line in given:
+        yield number, parse(line, number)
 
 
 def key_of(line: Mapping[str, Any], number: int) -> ViewKey:

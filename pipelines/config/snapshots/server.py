@@ -66,6 +66,8 @@ class ServerSnapshot:
         statuses: by queue's view, how many rows of each status a capture counts, where some do not wait.
         rule_lines: the lines of the rules in their file; empty where each row is a line behind a header.
         place: instance and database by which its database goes; None for its own.
+        number: by which the rows of captures say that they are of it; None of views by hand.
+        renamed: what queues are called whose rows have another name.
     """
 
     declared: "Snapshot | CapturedSnapshot"
@@ -77,6 +79,8 @@ class ServerSnapshot:
     rule_lines: Sequence[int] = ()
     place: tuple[str, str] | None = None
     statuses: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    number: int | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def database_key(self) -> tuple[str, str]:

@@ -32,6 +32,7 @@ class ViewFile:
         is_folder: whether the path is a folder.
         form: how CSV is written; None of another format.
         has_rows: whether it may have rows.
+        has_places: whether its rows say of which snapshot and view they are, as those of captures do.
     """
 
     view: str
@@ -42,6 +43,7 @@ class ViewFile:
     is_folder: bool
     form: TextForm | None = None
     has_rows: bool = True
+    has_places: bool = False
 
     @property
     def columns(self) -> tuple[ViewColumn, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
@@ -31,6 +31,7 @@ from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messag
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
 from pipelines.ingest.snapshots.queue_statuses import statuses_of
+from pipelines.ingest.snapshots.taken import NewSnapshots
 from pipelines.ingest.snapshots.validation import (
     REPEATED_KEY,
     find_equal_rows,
@@ -38,7 +39,6 @@ from pipelines.ingest.snapshots.validation import (
     validate_queue_events,
 )
 from pipelines.ingest.snapshots.view_events import (
-    PLACE,
     endpoint_events,
     queue_events,
     queued_message_events,
@@ -104,9 +104,7 @@ class ViewsRead:
     made: Mapping[str, DataFrame]
 
 
-def read_new_views(
-    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], materialize: Materialize
-) -> ViewsRead:
+def read_new_views(warehouse: Warehouse, new: NewSnapshots, materialize: Materialize) -> ViewsRead:
     """Read the views of new snapshots that state facts.
 
     Raises:
@@ -114,7 +112,7 @@ def read_new_views(
     """
     of_kinds: dict[str, list[tuple[ServerSnapshot, list[ViewFile]]]] = {}
     for kind in FACTS:
-        for snapshot in snapshots:
+        for snapshot in new.snapshots:
             files = [
                 file
                 for view, file in snapshot.files.items()
@@ -124,16 +122,19 @@ def read_new_views(
                 of_kinds.setdefault(kind, []).append((snapshot, files))
     results = run_concurrently(
         warehouse.spark,
-        *[partial(_read, warehouse, kind, views, materialize) for kind, views in of_kinds.items()],
+        *[
+            partial(_read, warehouse, kind, views, new.rows.get(kind, ()), materialize)
+            for kind, views in of_kinds.items()
+        ],
     )
     read = dict(zip(of_kinds, results, strict=True))
     accepted = {kind: each.accepted for kind, each in read.items()}
     facts: dict[str, list[DataFrame]] = {}
     for kind, rows in accepted.items():
         facts.setdefault(VIEWS[kind].events, []).append(FACTS[kind](rows))
-    facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
+    facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(new.snapshots, accepted))
     made = {name: union_all(frames) for name, frames in facts.items() if frames}
-    return ViewsRead(snapshots, of_kinds, read, made)
+    return ViewsRead(new.snapshots, of_kinds, read, made)
 
 
 def take_snapshots(
@@ -207,6 +208,14 @@ def _monitors(
     return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
 
 
+Views: TypeAlias = Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
+NAMES = {ENDPOINTS: (CONTRACTS, SERVICES), MONITORS: (QUEUES,), TASKS: (QUEUES,)}
+"""The views that have the names of ids, by the kind that has the ids."""
+PLACES = (
+    "snapshot bigint, instance string, database string, taken_at timestamp, has_endpoints boolean, "
+    "own_id bigint, names bigint"
+)
+"""What is known of the rows of a snapshot, by its number."""
 FACTS: dict[str, Callable[[DataFrame], DataFrame]] = {
     ENDPOINTS: endpoint_events,
     TRANSMISSION: waiting_message_events,
@@ -234,18 +243,23 @@ class _Read:
 
 
 def _read(
-    warehouse: Warehouse,
-    kind: str,
-    views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]],
-    materialize: Materialize,
+    warehouse: Warehouse, kind: str, views: Views, captured: Sequence[ViewFile], materialize: Materialize
 ) -> _Read:
     """Read the views of one kind.
+
+    Args:
+        warehouse: for its session.
+        kind: of the views.
+        views: snapshots with their views of this kind.
+        captured: the files that have the rows of captures.
+        materialize: computes a frame once.
 
     Raises:
         InputError: a file can't be read to its end, or has values as no server writes them.
     """
-    with name_files_on_error(partial(_blame, warehouse.spark, [files for _, files in views])):
-        judged = _judged(warehouse, kind, views)
+    by_hand = [files for snapshot, files in views if snapshot.number is None]
+    with name_files_on_error(partial(_blame, warehouse.spark, by_hand)):
+        judged = _judged(warehouse, kind, views, captured)
         rows = materialize(judged.drop("row"))
     is_no_value = F.col("reasons").contains("broken_row") | F.col("reasons").contains("unreadable_")
     counts = collect_rows(
@@ -258,7 +272,7 @@ def _read(
     if any(row["no_values"] for row in counts):
         closer = [(snapshot, [check_view_file(file) for file in files]) for snapshot, files in views]
         if closer != [(snapshot, list(files)) for snapshot, files in views]:
-            return _read(warehouse, kind, closer, materialize)
+            return _read(warehouse, kind, closer, captured, materialize)
     accepted = rows.where("reasons is null")
     if kind == ENDPOINTS and any(row["rejected"] for row in counts):
         once = materialize(find_equal_rows(rows))
@@ -315,29 +329,50 @@ def _has_names(snapshot: ServerSnapshot, file: ViewFile) -> bool:
     return False
 
 
-def _judged(
-    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
-) -> DataFrame:
+def _judged(warehouse: Warehouse, kind: str, views: Views, captured: Sequence[ViewFile]) -> DataFrame:
     """The rows of all views of one kind, with `PLACE`, `has_endpoints`, `view`, `reasons` and `row`."""
+    spark = warehouse.spark
+    frames = [read_views(spark, captured)] if captured else []
+    sets: dict[tuple[tuple[tuple[int, str], ...], ...], int] = {}
+    places = []
+    for number, (snapshot, files) in enumerate(views):
+        # The numbers of captures are not below zero.
+        own = -1 - number if snapshot.number is None else snapshot.number
+        if snapshot.number is None:
+            frames.append(read_views(spark, files).withColumn("snapshot", F.lit(own).cast("bigint")))
+        of_ids = tuple(tuple(snapshot.names(view).items()) for view in NAMES.get(kind, ()))
+        names = sets.setdefault(of_ids, len(sets))
+        key, moment = snapshot.database_key, snapshot.taken_at
+        places.append((own, *key, moment, snapshot.has_endpoints, snapshot.database_id, names))
+    rows = F.broadcast(small_frame(spark, places, PLACES)).join(union_all(frames), "snapshot", "inner")
+    rows = _renamed(rows, [snapshot for snapshot, _ in views])
+    of_endpoint = [column.name for column in VIEWS[kind].columns if column.of_endpoint]
+    if captured and of_endpoint:
+        # A view of endpoints says itself what rows of messages say of theirs.
+        alone = ~F.col("has_endpoints")
+        rows = rows.withColumns({name: F.when(alone, F.col(name)) for name in of_endpoint})
 
-    def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
-        return small_frame(warehouse.spark, snapshot.names(view).items(), columns)
+    def named(view: str, columns: str) -> DataFrame:
+        of_view = NAMES[kind].index(view)
+        found = [(number, *row) for each, number in sets.items() for row in each[of_view]]
+        return small_frame(spark, found, f"names bigint, {columns}")
 
-    frames = []
-    for snapshot, files in views:
-        rows = read_views(warehouse.spark, files)
-        if kind == ENDPOINTS:
-            contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
-            services = names(snapshot, SERVICES, "service_id bigint, local_service string")
-            rows = validate_endpoints(rows, contracts, services)
-        elif kind in (MONITORS, TASKS):
-            rows = validate_queue_events(
-                rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
-            )
-        place = zip(PLACE, (*snapshot.database_key, snapshot.taken_at), strict=True)
-        known = {name: F.lit(it) for name, it in place}
-        frames.append(rows.withColumns({**known, "has_endpoints": F.lit(snapshot.has_endpoints)}))
-    return union_all(frames)
+    if kind == ENDPOINTS:
+        contracts = named(CONTRACTS, "service_contract_id bigint, contract string")
+        rows = validate_endpoints(rows, contracts, named(SERVICES, "service_id bigint, local_service string"))
+    elif kind in (MONITORS, TASKS):
+        rows = validate_queue_events(rows, named(QUEUES, "queue_id bigint, queue string"))
+    return rows.drop("snapshot", "names", "own_id")
+
+
+def _renamed(rows: DataFrame, snapshots: Sequence[ServerSnapshot]) -> DataFrame:
+    """The rows with the names of queues of captures as the tables have them."""
+    names = [(each.number, *name) for each in snapshots for name in each.renamed.items()]
+    if not names:
+        return rows
+    renamed = small_frame(rows.sparkSession, names, "snapshot bigint, view string, queue_view string")
+    joined = F.broadcast(renamed).join(rows, ["snapshot", "view"], "right")
+    return joined.withColumn("view", F.coalesce("queue_view", "view")).drop("queue_view")
 
 
 def _with_names(

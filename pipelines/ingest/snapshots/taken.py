@@ -1,7 +1,7 @@
 """Which snapshots and captures a warehouse has taken, and whether their files are still what they were."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -32,11 +32,13 @@ class NewSnapshots:
         snapshots: views and databases of captures.
         captures: the captures, also those that show no database.
         moved: captures that were taken, in files that are not known.
+        rows: the files with the rows of captures, by view.
     """
 
     snapshots: Sequence[ServerSnapshot] = ()
     captures: Sequence[KnownCapture] = ()
     moved: Sequence[KnownCapture] = ()
+    rows: Mapping[str, Sequence[ViewFile]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Whether there is anything to take."""
@@ -72,7 +74,7 @@ def find_new_snapshots(
     problems += [_describe_pruned(warehouse, each) for each in found if _is_pruned(warehouse, each)]
     if problems:
         raise InputError(*problems)
-    return NewSnapshots(found, new, captures.moved)
+    return NewSnapshots(found, new, captures.moved, captures.rows)
 
 
 def _is_pruned(warehouse: Warehouse, snapshot: ServerSnapshot) -> bool:

@@ -24,20 +24,20 @@ STATES = {
 
 
 def validate_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame) -> DataFrame:
-    """Validate the rows of one `conversation_endpoints`.
+    """Validate the rows of `conversation_endpoints` of several snapshots.
 
     Args:
-        view: its rows, with `reasons`, null for a valid row.
-        contracts: (service_contract_id, contract) of the same snapshot; few.
-        services: (service_id, local_service) of the same snapshot; few.
+        view: their rows, with `snapshot`, `names`, and `reasons`, null for a valid row.
+        contracts: (names, service_contract_id, contract); few.
+        services: (names, service_id, local_service); few.
 
     Returns:
         The same rows with `contract` and `local_service`, and reasons added where there were none.
     """
     # The small sides stand on the left, which are held in memory.
-    named = F.broadcast(contracts).join(view, "service_contract_id", "right")
-    named = F.broadcast(services).join(named, "service_id", "right")
-    rows = _repeated_handles(view).join(named, HANDLE, "right")
+    named = F.broadcast(contracts).join(view, ["names", "service_contract_id"], "right")
+    named = F.broadcast(services).join(named, ["names", "service_id"], "right")
+    rows = _repeated_handles(view).join(named, ["snapshot", HANDLE], "right")
     rows = rows.withColumns(
         {
             "contract": F.coalesce("service_contract_name", "contract"),
@@ -66,36 +66,34 @@ def _state() -> Column:
     return state
 
 
-def validate_queue_events(view: DataFrame, queues: DataFrame, database_id: int | None) -> DataFrame:
-    """Judge the rows of one view of monitors or tasks.
+def validate_queue_events(view: DataFrame, queues: DataFrame) -> DataFrame:
+    """Judge the rows of views of monitors or tasks.
 
     Args:
-        view: its rows, with `reasons`.
-        queues: (queue_id, queue) of the same snapshot; few.
-        database_id: of the same snapshot; None if it is not known.
+        view: their rows, with `names`, `reasons`, and `own_id`, the number of the database; null if it
+            is not known.
+        queues: (names, queue_id, queue); few.
 
     Returns:
         The same rows with `queue`, and reasons added where there were none; without those of other databases,
         for the views are of the whole server.
     """
-    if database_id is not None:
-        view = view.where(F.coalesce(F.col("database_id") == database_id, F.lit(True)))
-    rows = F.broadcast(queues).join(view, "queue_id", "right")
+    view = view.where(F.coalesce(F.col("database_id") == F.col("own_id"), F.lit(True)))
+    rows = F.broadcast(queues).join(view, ["names", "queue_id"], "right")
     rows = rows.withColumn("queue", F.coalesce("queue_name", "queue"))
     return _with_reasons(rows, {"unknown_queue": F.col("queue").isNull()})
 
 
 def _repeated_handles(view: DataFrame) -> DataFrame:
-    """The handles that several rows have, unique, with `is_repeated`: few, if any.
+    """The handles that several rows of a snapshot have, unique, with `is_repeated`: few, if any.
 
     A hash of 8 bytes finds candidates; only candidates are compared by all columns.
     """
-    handles = view.select(HANDLE, row_hash(F.col(HANDLE)).alias("identity"))
+    key = ("snapshot", HANDLE)
+    handles = view.select(*key, row_hash(*map(F.col, key)).alias("identity"))
     shared = handles.groupBy("identity").agg(F.count(F.lit(1)).alias("rows")).where("rows > 1")
-    several = (
-        handles.join(shared, "identity", "left_semi").groupBy(HANDLE).agg(F.count(F.lit(1)).alias("rows"))
-    )
-    return several.where("rows > 1").select(HANDLE, F.lit(True).alias("is_repeated"))
+    several = handles.join(shared, "identity", "left_semi").groupBy(*key).agg(F.count(F.lit(1)).alias("rows"))
+    return several.where("rows > 1").select(*key, F.lit(True).alias("is_repeated"))
 
 
 def find_equal_rows(rows: DataFrame) -> DataFrame:

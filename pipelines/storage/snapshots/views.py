@@ -39,9 +39,9 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         files: their files, whose columns were compared with the views'; at least one.
 
     Returns:
-        One row per row: `view`; the view's columns by the view's names, null where the file lacks one;
-        `reasons` why a row is none of the view's, joined by commas and null where all is well; `row`, what
-        stands in the file, for `payload`.
+        One row per row: `view`; `snapshot`, its number, null but for rows of captures; the view's columns by
+        the view's names, null where the file lacks one; `reasons` why a row is none of the view's, joined by
+        commas and null where all is well; `row`, what stands in the file, for `payload`.
 
     Raises:
         InputError: the engine can't open a Delta table at that path.
@@ -52,7 +52,7 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     alike: dict[object, list[ViewFile]] = {}
     for file in files:
         columns = (tuple(file.names.items()), tuple(file.types.items()))
-        is_alone = file.is_folder or not _is_named_after_view(file)
+        is_alone = file.is_folder or file.has_places or not _is_named_after_view(file)
         shape = file.path if is_alone else (file.format, *columns)
         alike.setdefault(shape, []).append(file)
     return union_all([_read(spark, each) for each in alike.values()])
@@ -72,6 +72,7 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     parsed = [each.name for each in file.columns if _is_parsed(file, each)]
     rows = raw.select(
         "view",
+        "snapshot",
         "row",
         "broken",
         *[value.alias(name) for name, value in typed.items()],
@@ -89,7 +90,7 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         if not column.nullable and column.name in file.names
     }
     reasons = join_names({"broken_row": F.col("broken"), **unreadable, **missing})
-    return rows.select("view", *names, reasons.alias("reasons"), "row")
+    return rows.select("view", "snapshot", *names, reasons.alias("reasons"), "row")
 
 
 def payload() -> Column:
@@ -103,12 +104,17 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     file, paths = files[0], [_readable(spark, each) for each in files]
     line, broken = F.lit(None).cast("string"), F.lit(False)
     view = F.substr("file", F.lit(1), F.length("file") - len(f".{file.format}"))
-    if not _is_named_after_view(file):
+    snapshot = F.lit(None).cast("bigint")
+    if file.has_places:
+        view, snapshot = F.col("view"), F.col("snapshot")
+    elif not _is_named_after_view(file):
         view = F.lit(file.view)
     if file.is_folder:
         reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
         rows = reader(*(literal_paths(spark, paths) if file.format == "parquet" else paths))
         view = F.lit(file.view)
+    elif file.has_places:
+        rows = spark.read.parquet(*literal_paths(spark, paths))
     elif file.format == "csv":
         columns = tuple(optional(name, "string", "") for name in file.names.values())
         contract = EventContract(file.view, columns, (), {})
@@ -131,6 +137,7 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     cells = F.struct(*[value.cast("string").alias(name) for name, value in values.items()])
     return rows.select(
         view.alias("view"),
+        snapshot.alias("snapshot"),
         *values.values(),
         F.struct(line.alias("line"), cells.alias("cells")).alias("row"),
         broken.alias("broken"),

@@ -166,10 +166,10 @@ def test_rows_of_a_queue_that_do_not_wait_are_counted(tmp_path: Path) -> None:
     given = [ready(1, False, 0), *({**ready(2, False, 0), "status": status} for status in (0, 0, 2))]
     lines = capture_lines({"B": views(dbo_TargetQueue=given)})
     path = write_capture(tmp_path / "c.jsonl", lines)
-    [snapshot], notes = snapshots_of(read_capture(str(path)), "SQL1", None)
+    [snapshot], notes = snapshots_of(read_capture(str(path)), "SQL1")
     assert snapshot.statuses == {"dbo.TargetQueue": {0: 2, 1: 1, 2: 1}}
     lines = change_line(lines, find_lines(lines, view="conversation_endpoints", count=0)[0], of_system)
-    [_], notes = snapshots_of(read_capture(str(write_capture(path, lines))), "SQL1", None)
+    [_], notes = snapshots_of(read_capture(str(write_capture(path, lines))), "SQL1")
     assert notes == ["database B: 1,204 endpoints of the system are left out"]
 
 

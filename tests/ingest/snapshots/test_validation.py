@@ -45,13 +45,47 @@ VALIDATED = """
 
 
 def test_endpoints_of_a_view(session: SparkSession) -> None:
-    contracts = frame(session, "service_contract_id bigint | contract\n7 | Gold")
-    services = frame(session, "service_id bigint | local_service\n1 | Initiator")
-    found = validate_endpoints(frame(session, VIEW), contracts, services)
+    contracts = frame(session, "names bigint | service_contract_id bigint | contract\n0 | 7 | Gold")
+    services = frame(session, "names bigint | service_id bigint | local_service\n0 | 1 | Initiator")
+    view = frame(session, VIEW).withColumns({"snapshot": F.lit(3), "names": F.lit(0)})
+    found = validate_endpoints(view, contracts, services)
     expected = frame(session, VALIDATED)
     assert_same(found.select(*expected.columns), expected)
     added = {"contract", "local_service"}
-    assert {*found.columns} == {*frame(session, VIEW).columns} | added
+    assert {*found.columns} == {*view.columns} | added
+
+
+def test_each_snapshot_has_its_own_handles_and_names(session: SparkSession) -> None:
+    contracts = frame(
+        session,
+        """
+        names bigint | service_contract_id bigint | contract
+        0            | 7                          | Gold
+        1            | 7                          | Lead
+        """,
+    )
+    services = frame(session, "names bigint | service_id bigint | local_service\n0 | 1 | Own\n1 | 1 | Own")
+    view = frame(
+        session,
+        """
+        snapshot bigint | names bigint | conversation_handle | service_contract_id bigint | service_id bigint | priority bigint | state | service_contract_name | service_name | state_desc | reasons
+        1               | 0            | one                 | 7                          | 1                 | 5               | CO    | -                     | -            | -          | -
+        2               | 1            | one                 | 7                          | 1                 | 5               | CO    | -                     | -            | -          | -
+        3               | 0            | one                 | 7                          | 1                 | 5               | CO    | -                     | -            | -          | -
+        3               | 0            | one                 | 7                          | 1                 | 5               | CO    | -                     | -            | -          | -
+        """,  # noqa: E501
+    )
+    expected = frame(
+        session,
+        """
+        snapshot bigint | contract | reasons
+        1               | Gold     | -
+        2               | Lead     | -
+        3               | Gold     | repeated_handle
+        3               | Gold     | repeated_handle
+        """,
+    )
+    assert_same(validate_endpoints(view, contracts, services).select(*expected.columns), expected)
 
 
 def test_rows_of_monitors_and_tasks(session: SparkSession) -> None:
@@ -67,7 +101,9 @@ def test_rows_of_monitors_and_tasks(session: SparkSession) -> None:
         5          | 12              | 5                  | -          | missing_x
         """,
     )
-    queues = frame(session, "queue_id bigint | queue\n11 | Q")
+    queues = frame(session, "names bigint | queue_id bigint | queue\n0 | 11 | Q")
+    of_five = {"names": F.lit(0), "own_id": F.lit(5)}
+    of_unknown = {"names": F.lit(0), "own_id": F.lit(None).cast("bigint")}
     expected = frame(
         session,
         """
@@ -78,9 +114,10 @@ def test_rows_of_monitors_and_tasks(session: SparkSession) -> None:
         5          | -     | missing_x
         """,
     )
-    found = validate_queue_events(view, queues, 5).select("row", "queue", "reasons")
+    found = validate_queue_events(view.withColumns(of_five), queues).select("row", "queue", "reasons")
     assert_same(found, expected)
-    of_all = validate_queue_events(view, queues, None).select("row", "queue", "reasons")
+    of_all = validate_queue_events(view.withColumns(of_unknown), queues)
+    of_all = of_all.select("row", "queue", "reasons")
     assert_same(of_all, expected.unionByName(frame(session, "row bigint | queue | reasons\n4 | Q | -")))
 
 
