@@ -20,18 +20,18 @@ from pipelines.config.snapshots.queue_names import QueueSwitch
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.frames import empty_frame, small_frame
-from pipelines.engine.housekeeping import housekept_table, sql_text
+from pipelines.engine.housekeeping import housekept_table
 from pipelines.engine.materialize import Materialize, materialized
 from pipelines.engine.small_jobs import read_in_one_task
 from pipelines.engine.table_properties import table_properties
 from pipelines.engine.table_writes import (
     check_constraints_last,
-    identifier_of_new,
     require_not_null,
     with_nullable_values,
 )
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
+from pipelines.storage.new_tables import create_table, is_surely_missing, stored_field
 from pipelines.storage.placed import placed, without_left_out
 from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_left
 from pipelines.storage.spark_schema import folder_of, register
@@ -265,6 +265,8 @@ class Warehouse:
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
+        if is_surely_missing(self.spark, path):
+            return {}
         try:
             # The table is opened when the schema is read.
             fields = self.spark.read.format("delta").load(engine_path(path)).schema.fields
@@ -277,7 +279,7 @@ class Warehouse:
     def create_missing(self, table: Table) -> None:
         """Create the table if it was never written, with all columns; see that the schema knows it."""
         if not self.exists(table):
-            self.spark.sql(_create_statement(self.spark, table, engine_path(self.path(table))))
+            create_table(self.spark, table, self.path(table))
             self._columns[table.name] = table.names
         if lacking := self._lacking(table):
             self._add_columns(table, lacking)
@@ -287,9 +289,7 @@ class Warehouse:
     def _add_columns(self, table: Table, columns: Sequence[Column]) -> None:
         found = housekept_table(self.path(table), self.spark)
         assert found is not None
-        has_comments = _has_comments(table)
-        fields = [column.field for column in columns]
-        found.add_columns([f if has_comments else T.StructField(f.name, f.dataType) for f in fields])
+        found.add_columns([stored_field(table, column) for column in columns])
         names = ", ".join(column.name for column in columns)
         log.info("%s: added %s, which an older version did not have", table.name, names)
         self._columns[table.name] = [*self._columns[table.name], *(column.name for column in columns)]
@@ -304,32 +304,6 @@ class Warehouse:
             return check_constraints_last(rows) if table.checks else rows
         ranges = [F.expr(each) for each in table.file_ranges or table.file_order]
         return rows.repartitionByRange(*ranges).sortWithinPartitions(*table.file_order)
-
-
-def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
-    """The table as SQL: columns with comments and NOT NULLs, partitions, CHECKs."""
-    properties = {f"delta.constraints.{name}": check for name, check in table.checks.items()}
-    if table.statistics:
-        properties["delta.dataSkippingStatsColumns"] = ",".join(table.statistics)
-    elif table.statistics is not None:
-        properties["delta.dataSkippingNumIndexedCols"] = "0"
-    named = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
-    columns = [column.ddl(comment=_has_comments(table)) for column in table.columns]
-    return " ".join(
-        [
-            f"CREATE TABLE IF NOT EXISTS {identifier_of_new(spark, path)}",
-            f"({', '.join(columns)})",
-            f"USING delta LOCATION {sql_text(path)}",
-            f"PARTITIONED BY ({', '.join(table.partition_by)})" if table.partition_by else "",
-            f"COMMENT {sql_text(table.comment)}",
-            f"TBLPROPERTIES ({named})" if named else "",
-        ]
-    )
-
-
-def _has_comments(table: Table) -> bool:
-    # A batch unions columns of tables with other columns, which fails on an engine if one has a comment.
-    return "fold" not in table.partition_by
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:

@@ -1,0 +1,37 @@
+"""The first commit of a table that is written as a file says what CREATE TABLE says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.storage import new_tables
+from pipelines.storage.warehouse import Warehouse
+from schemas import TABLES
+
+
+def first_commits(session: SparkSession, folder: Path) -> dict[str, dict[str, Any]]:
+    """Protocol and description in the first commit of each declared table."""
+    warehouse, found = Warehouse(session, str(folder)), {}
+    for name, table in TABLES.items():
+        warehouse.create_missing(table)
+        lines = (folder / name / "_delta_log" / f"{0:020}.json").read_text().splitlines()
+        actions = {name: action for line in lines for name, action in json.loads(line).items()}
+        described = {
+            part: value for part, value in actions["metaData"].items() if part not in ("id", "createdTime")
+        }
+        described["schemaString"] = json.loads(described["schemaString"])
+        found[name] = {"protocol": actions["protocol"], "name": None, **described}
+    return found
+
+
+def test_a_written_first_commit_is_that_of_the_engine(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = first_commits(session, tmp_path / "written")
+    monkeypatch.setattr(new_tables, "folder_on_this_machine", lambda *_: None)
+    assert written == first_commits(session, tmp_path / "by_engine")
+    left = {each.name for each in (tmp_path / "written" / "runs" / "_delta_log").iterdir()}
+    assert left == {f"{0:020}.json", f"{0:020}.crc"}
