@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.state.events_before import ever, moment_and_id
+from pipelines.state.events_before import moment_and_id
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDS, MOVE
 
 SIDE = ["conversation_id", "is_initiator"]
@@ -86,17 +86,19 @@ def ends(endpoint_events: DataFrame) -> DataFrame:
         endpoint_events: the endpoint events that count.
 
     Returns:
-        One row per (conversation_id, is_initiator) with any END_* event: `with_error`, `with_cleanup`.
+        One row per (conversation_id, is_initiator) with any END_* event: `ended_at`, the first of them;
+        `error_at` and `cleanup_at`, the first of these kinds, null without any.
 
     See docs/semantics.md#state-at-as_of.
     """
-    event_type = F.col("event_type")
+    event_type, event_time = F.col("event_type"), F.col("event_time")
     return (
         endpoint_events.where(event_type.isin(*ENDS))
         .groupBy("conversation_id", "is_initiator")
         .agg(
-            ever(event_type == END_WITH_ERROR).alias("with_error"),
-            ever(event_type == END_WITH_CLEANUP).alias("with_cleanup"),
+            F.min("event_time").alias("ended_at"),
+            F.min(F.when(event_type == END_WITH_ERROR, event_time)).alias("error_at"),
+            F.min(F.when(event_type == END_WITH_CLEANUP, event_time)).alias("cleanup_at"),
         )
     )
 

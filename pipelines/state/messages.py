@@ -47,12 +47,13 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
         uncommitted: `transactions.uncommitted` of them; few.
 
     Returns:
-        One row per message_id: `sent` (a transmission queue can still hold it), `arrived`, and `taken_at`,
-        when an open transaction first received it, null if none has. See docs/semantics.md#state-at-as_of.
+        One row per message_id: `sent` (a transmission queue can still hold it), `arrived`, `taken_at`, when
+        an open transaction first received it, and `shown_at`, the last snapshot that shows it in a
+        transmission queue; null if none. See docs/semantics.md#state-at-as_of.
     """
     event_type, event_time = F.col("event_type"), F.col("event_time")
     rows = ledger.message_events.where(event_type.isin(LEFT, *ARRIVALS) | is_sent()).select(
-        "message_id", "event_type", "event_time", *TRANSACTION
+        "message_id", "event_type", "event_time", "seen_at", *TRANSACTION
     )
     if not ledger.has_queue_events:
         never = F.lit(None).cast("timestamp")
@@ -71,6 +72,7 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
         F.min("taken_at").alias("taken_at"),
         (ever(event_type == "SENT") & ~ever(event_type == LEFT)).alias("sent"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
+        F.max(F.when(event_type == "SENT", F.col("seen_at"))).alias("shown_at"),
     )
     return by_message.where("not received").drop("received")
 
@@ -180,8 +182,16 @@ def forwarding(message_events: DataFrame) -> DataFrame:
     return by_message.where("not forwarded and accepted_at is not null").drop("forwarded")
 
 
-def is_dropped(message_type: Column, with_error: Column, with_cleanup: Column) -> Column:
-    """Whether the sender's end drops what was not delivered; its own Error message survives WITH_ERROR."""
-    none = F.lit(False)
-    is_error = message_type.endswith("/ServiceBroker/Error")
-    return F.coalesce(with_cleanup, none) | (F.coalesce(with_error, none) & ~is_error)
+def dropped_at(receiver: Column, error: Column, cleanup: Column, shown_at: Column) -> Column:
+    """When the ends of its endpoints dropped a message that was not delivered; null if they did not.
+
+    Args:
+        receiver: when the receiving endpoint ended; null if it has not.
+        error: when the sender ended WITH ERROR, which its own Error message survives; null if it has not.
+        cleanup: when the sender ended WITH CLEANUP; null if it has not.
+        shown_at: when a snapshot last showed the message in a transmission queue; null if none did. What a
+            view shows after an end was not dropped by it.
+    """
+    is_error = F.col("message_type").endswith("/ServiceBroker/Error")
+    dropped = F.least(receiver, cleanup, F.when(~is_error, error))
+    return F.when(shown_at.isNull() | (shown_at <= dropped), dropped)

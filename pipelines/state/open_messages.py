@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.engine.materialize import Materialize, materialize_selections
 from pipelines.state.endpoints import ends
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import describe_messages, forwarding, is_dropped, undecided
+from pipelines.state.messages import describe_messages, dropped_at, forwarding, undecided
 from pipelines.state.transactions import uncommitted
 
 
@@ -97,15 +97,14 @@ def open_messages(
     See docs/semantics.md#state-at-as_of.
     """
     passing_on = forwarding.select("message_id").distinct().withColumn("is_forwarded", F.lit(True))
-    ended = ends.withColumn("ended", F.lit(True))
     # The two endpoints of a conversation, by the direction of the message.
-    receiver = ended.select(
+    receiver = ends.select(
         "conversation_id",
         (~F.col("is_initiator")).alias("sent_by_initiator"),
-        F.col("ended").alias("receiver_ended"),
+        F.col("ended_at").alias("receiver_ended_at"),
     )
-    sender = ended.select(
-        "conversation_id", F.col("is_initiator").alias("sent_by_initiator"), "with_error", "with_cleanup"
+    sender = ends.select(
+        "conversation_id", F.col("is_initiator").alias("sent_by_initiator"), "error_at", "cleanup_at"
     )
     side = ["conversation_id", "sent_by_initiator"]
     known = (
@@ -117,15 +116,15 @@ def open_messages(
     none = F.lit(False)
     flags = {name: F.coalesce(name, none) for name in ("sent", "arrived", "is_forwarded")}
     is_held = F.col("taken_at").isNotNull()
-    known = known.withColumns(flags | {"held": is_held, "receiver_ended": F.coalesce("receiver_ended", none)})
-    dropped = is_dropped(F.col("message_type"), F.col("with_error"), F.col("with_cleanup"))
+    known = known.withColumns(flags | {"held": is_held})
+    dropped = dropped_at(*map(F.col, ("receiver_ended_at", "error_at", "cleanup_at", "shown_at")))
     placed = known.withColumns(
         {
             "in_flight": F.col("arrived") & F.col("held"),
-            "in_queue": F.expr("arrived and not held and not receiver_ended"),
-            "waits": F.expr("sent and not arrived and not receiver_ended") & ~dropped,
+            "in_queue": F.expr("arrived and not held and receiver_ended_at is null"),
+            "waits": F.expr("sent and not arrived") & dropped.isNull(),
         }
     )
     return placed.where("in_flight or in_queue or waits or is_forwarded").drop(
-        "sent", "arrived", "held", "receiver_ended", "with_error", "with_cleanup"
+        "sent", "arrived", "held", "shown_at", "receiver_ended_at", "error_at", "cleanup_at"
     )

@@ -7,6 +7,10 @@ from tests.support.drawn import Draw
 from tests.support.factories import at
 from tests.support.frames import assert_same
 
+ENDED = (
+    "conversation_id string, is_initiator boolean, ended_at timestamp, error_at timestamp, "
+    "cleanup_at timestamp"
+)
 BINDINGS = "instance string, database string, service string, queue string"
 
 
@@ -59,7 +63,8 @@ def test_latest_moves_and_ends(draw: Draw) -> None:
         c1              | false        | MOVE_CONVERSATION | 12:00      | e        | g6
         plain           | true         | END_CONVERSATION  | 12:30      | f        | -
         error           | true         | END_WITH_ERROR    | 12:30      | g        | -
-        cleanup         | true         | END_CONVERSATION  | 12:30      | h        | -
+        error           | true         | END_WITH_ERROR    | 12:20      | k        | -
+        cleanup         | true         | END_CONVERSATION  | 12:10      | h        | -
         cleanup         | true         | END_WITH_CLEANUP  | 12:30      | i        | -
         cleanup         | false        | END_CONVERSATION  | 12:30      | j        | -
     """).replace(
@@ -71,12 +76,12 @@ def test_latest_moves_and_ends(draw: Draw) -> None:
         c1              | false                | 12:00              | g6
     """)
     assert_same(latest_moves(events), moves)
-    ended = draw("""
-        conversation_id | is_initiator boolean | with_error boolean | with_cleanup boolean
-        plain           | true                 | false              | false
-        error           | true                 | true               | false
-        cleanup         | true                 | false              | true
-        cleanup         | false                | false              | false
+    ended = draw.columns(ENDED)("""
+        conversation_id | is_initiator | ended_at | error_at | cleanup_at
+        plain           | true         | 12:30    | -        | -
+        error           | true         | 12:20    | 12:20    | -
+        cleanup         | true         | 12:10    | -        | 12:30
+        cleanup         | false        | 12:30    | -        | -
     """)
     assert_same(ends(events), ended)
 

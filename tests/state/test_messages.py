@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import (
     describe_messages,
+    dropped_at,
     forwarding,
-    is_dropped,
     of_unknown_endpoint,
     order_of_events,
     undecided,
@@ -25,24 +25,25 @@ from tests.support.harness import same
 def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool) -> None:
     """Without queue events no transaction is known, and every RECEIVED counts."""
     events = draw.rows(MESSAGES, instance="SQL1")("""
-        message_id  | event_type       | transaction_id | instance | event_time
-        sent        | SENT             | -              | SQL1     | 12:00
-        arrived     | SENT             | -              | SQL1     | 12:00
-        arrived     | DELIVERED        | -              | SQL2     | 12:00
-        received    | DELIVERED        | -              | SQL1     | 12:00
-        received    | RECEIVED         | committed      | SQL1     | 12:00
-        at once     | RECEIVED         | -              | SQL1     | 12:00
-        in flight   | DELIVERED        | -              | SQL1     | 12:00
-        in flight   | RECEIVED         | rolled back    | SQL1     | 12:01
-        in flight   | RECEIVED         | open           | SQL1     | 12:03
-        in flight   | RECEIVED         | open           | SQL1     | 12:02
-        rolled back | RECEIVED         | rolled back    | SQL1     | 12:00
-        twice       | RECEIVED         | rolled back    | SQL1     | 12:00
-        twice       | RECEIVED         | committed      | SQL1     | 12:00
-        elsewhere   | RECEIVED         | open           | SQL2     | 12:00
-        gone        | SENT             | -              | SQL1     | 12:00
-        gone        | LEFT             | -              | SQL1     | 12:00
-        forwarded   | FORWARD_ACCEPTED | -              | SQL1     | 12:00
+        message_id  | event_type       | transaction_id | instance | event_time | seen_at
+        sent        | SENT             | -              | SQL1     | 12:00      | 12:30
+        sent        | SENT             | -              | SQL1     | 12:00      | 12:40
+        arrived     | SENT             | -              | SQL1     | 12:00      | -
+        arrived     | DELIVERED        | -              | SQL2     | 12:00      | -
+        received    | DELIVERED        | -              | SQL1     | 12:00      | -
+        received    | RECEIVED         | committed      | SQL1     | 12:00      | -
+        at once     | RECEIVED         | -              | SQL1     | 12:00      | -
+        in flight   | DELIVERED        | -              | SQL1     | 12:00      | 12:40
+        in flight   | RECEIVED         | rolled back    | SQL1     | 12:01      | -
+        in flight   | RECEIVED         | open           | SQL1     | 12:03      | -
+        in flight   | RECEIVED         | open           | SQL1     | 12:02      | -
+        rolled back | RECEIVED         | rolled back    | SQL1     | 12:00      | -
+        twice       | RECEIVED         | rolled back    | SQL1     | 12:00      | -
+        twice       | RECEIVED         | committed      | SQL1     | 12:00      | -
+        elsewhere   | RECEIVED         | open           | SQL2     | 12:00      | -
+        gone        | SENT             | -              | SQL1     | 12:00      | -
+        gone        | LEFT             | -              | SQL1     | 12:00      | -
+        forwarded   | FORWARD_ACCEPTED | -              | SQL1     | 12:00      | -
     """)
     transactions = draw("""
         instance | transaction_id | is_open boolean
@@ -51,12 +52,12 @@ def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool
     """)
     found = undecided(Ledger(events, events, events, events, has_queue_events), transactions)
     expected = draw("""
-        message_id  | taken_at timestamp | sent boolean | arrived boolean
-        sent        | -                  | true         | false
-        arrived     | -                  | true         | true
-        in flight   | 12:02              | false        | true
-        rolled back | -                  | false        | true
-        gone        | -                  | false        | false
+        message_id  | taken_at timestamp | sent boolean | arrived boolean | shown_at timestamp
+        sent        | -                  | true         | false           | 12:40
+        arrived     | -                  | true         | true            | -
+        in flight   | 12:02              | false        | true            | -
+        rolled back | -                  | false        | true            | -
+        gone        | -                  | false        | false           | -
     """)
     if not has_queue_events:
         expected = expected.where("message_id not in ('in flight', 'rolled back')")
@@ -153,17 +154,23 @@ def test_messages_that_an_instance_accepted_and_did_not_pass_on(draw: Draw) -> N
     assert_same(forwarding(events), expected)
 
 
-def test_what_the_senders_end_drops(draw: Draw) -> None:
-    """CLEANUP drops all; WITH ERROR drops all but the Error message of the server."""
-    expected = draw("""
-        message_type               | with_error boolean | with_cleanup boolean | dropped boolean
-        Order                      | -                  | -                    | false
-        Order                      | false              | false                | false
-        Order                      | true               | false                | true
-        http://x/ServiceBroker/Err | true               | false                | true
-        Own/Error                  | true               | -                    | true
-        x/ServiceBroker/Error      | true               | false                | false
-        x/ServiceBroker/Error      | true               | true                 | true
+def test_what_the_ends_of_its_endpoints_drop(draw: Draw) -> None:
+    """The receiver's end and CLEANUP drop all, WITH ERROR all but the Error message of the server.
+
+    What a transmission queue shows afterwards was not dropped.
+    """
+    columns = "receiver timestamp, error timestamp, cleanup timestamp, shown timestamp, dropped timestamp"
+    expected = draw.columns(f"message_type string, {columns}")("""
+        message_type               | receiver | error | cleanup | shown | dropped
+        Order                      | -        | -     | -       | -     | -
+        Order                      | 12:10    | 12:20 | -       | -     | 12:10
+        Order                      | -        | 12:20 | 12:30   | 12:20 | 12:20
+        http://x/ServiceBroker/Err | -        | 12:20 | -       | -     | 12:20
+        Own/Error                  | -        | 12:20 | -       | -     | 12:20
+        x/ServiceBroker/Error      | -        | 12:20 | -       | -     | -
+        x/ServiceBroker/Error      | -        | 12:20 | 12:30   | 12:10 | 12:30
+        Order                      | 12:10    | -     | -       | 12:11 | -
+        Order                      | 12:10    | 12:20 | -       | 12:15 | -
     """)
-    dropped = is_dropped(*map(F.col, ("message_type", "with_error", "with_cleanup")))
+    dropped = dropped_at(*map(F.col, ("receiver", "error", "cleanup", "shown")))
     assert_same(expected.withColumn("dropped", dropped), expected)

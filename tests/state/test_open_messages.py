@@ -13,6 +13,10 @@ from tests.support.drawn import Draw
 from tests.support.factories import at
 from tests.support.frames import assert_same
 
+ENDED = (
+    "conversation_id string, is_initiator boolean, ended_at timestamp, error_at timestamp, "
+    "cleanup_at timestamp"
+)
 FLAGGED = (
     "message_id string, size_bytes bigint, in_flight boolean, in_queue boolean, waits boolean, "
     "is_forwarded boolean"
@@ -34,25 +38,27 @@ def test_each_state_of_a_message(draw: Draw) -> None:
         arrived    | i error         | true                      | Order
         forwarded  | t ended         | true                      | Order
         left       | open            | true                      | Order
+        shown      | t ended         | true                      | Order
     """)
     undecided = draw("""
-        message_id | sent boolean | arrived boolean | taken_at timestamp
-        waits      | true         | false           | -
-        queued     | true         | true            | -
-        in flight  | true         | true            | 12:00
-        to nobody  | true         | true            | -
-        lost       | true         | false           | -
-        back       | true         | false           | -
-        dropped    | true         | false           | -
-        error      | true         | false           | -
-        arrived    | true         | true            | -
-        left       | false        | false           | -
+        message_id | sent boolean | arrived boolean | taken_at timestamp | shown_at timestamp
+        waits      | true         | false           | -                  | -
+        queued     | true         | true            | -                  | -
+        in flight  | true         | true            | 12:00              | -
+        to nobody  | true         | true            | -                  | -
+        lost       | true         | false           | -                  | 12:30
+        shown      | true         | false           | -                  | 12:31
+        back       | true         | false           | -                  | -
+        dropped    | true         | false           | -                  | -
+        error      | true         | false           | -                  | -
+        arrived    | true         | true            | -                  | -
+        left       | false        | false           | -                  | -
     """)
     forwarding = draw("message_id | instance\n forwarded | Hub\n forwarded | Next\n waits | Hub")
-    ended = draw("""
-        conversation_id | is_initiator boolean | with_error boolean | with_cleanup boolean
-        t ended         | false                | false              | false
-        i error         | true                 | true               | false
+    ended = draw.columns(ENDED)("""
+        conversation_id | is_initiator | ended_at | error_at | cleanup_at
+        t ended         | false        | 12:30    | -        | -
+        i error         | true         | 12:30    | 12:30    | -
     """)
     expected = draw.columns(FLAGGED)("""
         message_id | in_flight | in_queue | waits | is_forwarded
@@ -60,6 +66,7 @@ def test_each_state_of_a_message(draw: Draw) -> None:
         queued     | false     | true     | false | false
         in flight  | true      | false    | false | false
         back       | false     | false    | true  | false
+        shown      | false     | false    | true  | false
         error      | false     | false    | true  | false
         arrived    | false     | true     | false | false
         forwarded  | false     | false    | false | true

@@ -14,7 +14,7 @@ from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.ladder.ladder import is_in_period
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import ARRIVALS, is_sent
+from pipelines.state.messages import ARRIVALS, dropped_at, is_sent
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import (
     CREATIONS,
@@ -192,12 +192,11 @@ def _ends_by_effect(endpoint_events: DataFrame) -> DataFrame:
 
 
 def _dropped_at() -> Column:
-    """When a message that never arrived was dropped, by the rules of `is_dropped`; null if it was not."""
+    """When a message that never arrived was dropped; null if it was not."""
 
     def of(sender: str, receiver: str) -> Column:
-        is_error = F.col("message_type").endswith("/ServiceBroker/Error")
-        with_error = F.when(~is_error, F.col(f"error_{sender}"))
-        return F.least(F.col(f"end_{receiver}"), F.col(f"cleanup_{sender}"), with_error)
+        ends = (f"end_{receiver}", f"error_{sender}", f"cleanup_{sender}")
+        return dropped_at(*map(F.col, (*ends, "shown")))
 
     return F.when(F.col("sent_by_initiator"), of("initiator", "target")).otherwise(of("target", "initiator"))
 

@@ -168,10 +168,26 @@ class State:
         return sent and not self.has_arrived(message) and not self._is_dropped(message)
 
     def _is_dropped(self, message: Message) -> bool:
-        """Of a message that has not arrived: whether an end of the sender or the receiver took it."""
-        if self.has_ended(message.receiver) or self.has_ended(message.sender, ENDS[2:]):
-            return True
-        return self.has_ended(message.sender, ENDS[1:2]) and not message.is_error
+        """Of a message that has not arrived: whether an end of the sender or the receiver took it.
+
+        None did if a transmission queue shows the message afterwards.
+        """
+        ends = [
+            event["event_time"]
+            for event in self._endpoint_events
+            if (side := (event["conversation_id"], event["is_initiator"]))
+            in (message.receiver, message.sender)
+            and event["event_type"] in self._dropping(message, side)
+        ]
+        shown = [event[SEEN] for event in message.events if event["event_type"] == "SENT" and event.get(SEEN)]
+        return bool(ends) and (not shown or max(shown) <= min(ends))
+
+    @staticmethod
+    def _dropping(message: Message, side: Side) -> tuple[str, ...]:
+        """The ends of an endpoint that drop a message."""
+        if side == message.receiver:
+            return ENDS
+        return ENDS[2:] if message.is_error else ENDS[1:]
 
     def forward_acceptances(self, message: Message) -> list[Row]:
         """The first FORWARD_ACCEPTED of each instance at which the message is being forwarded."""
