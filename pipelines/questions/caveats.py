@@ -53,7 +53,9 @@ def _say_contradictions(endpoint_events: DataFrame, as_of: datetime) -> Iterator
     """Yield a sentence for each database whose snapshots, or log, say that open endpoints ended."""
     events, event_type = events_before(endpoint_events, as_of), F.col("event_type")
     ended = events.where(event_type.isin(*ENDS)).select(*SIDE)
-    open_ones = events.where(event_type.startswith(OVERRULED)).join(ended, SIDE, "left_anti")
+    # An end that the own database showed, and a later snapshot of it does not, is a restore.
+    by_others = F.col("seen_at").isNull() | F.col("conversation_handle").isNull()
+    open_ones = events.where(event_type.startswith(OVERRULED) & by_others).join(ended, SIDE, "left_anti")
     shown = F.col("seen_at").isNotNull().alias("shown")
     found = open_ones.select("instance", "database", shown, *SIDE).distinct()
     counts = collect_rows(found.groupBy("instance", "database", "shown").agg(F.count(F.lit(1)).alias("rows")))

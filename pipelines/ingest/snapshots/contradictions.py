@@ -18,13 +18,12 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
 
     Returns:
         The same rows. An end has `OVERRULED` before its event_type, and is none then, if the endpoint's own
-        view shows it SO, SI, CO or ER: at the same taken_at or later, if the state of the far endpoint says
-        it; more than a minute later, if it is logged. Rows of earlier batches are judged again.
+        view shows it SO, SI, CO or ER: at the same taken_at or later, if a state says it (that of the far
+        endpoint, or its own before a restore); more than a minute later, if it is logged. Rows of earlier
+        batches are judged again.
     """
     events = endpoint_events.withColumn("event_type", as_accepted())
-    is_far = F.col("seen_at").isNotNull() & F.col("conversation_handle").isNull()
-    is_end = F.col("event_type").isin(*ENDS) & F.col("inferred").isNull()
-    is_judged = is_end & (is_far | F.col("seen_at").isNull())
+    is_judged = F.col("event_type").isin(*ENDS) & F.col("inferred").isNull()
     ends = events.where(is_judged)
     if ends.isEmpty():
         return events

@@ -16,7 +16,7 @@ OWN_ROWS = """
     not said        | DIALOG_CREATED | 08:00                | 13:00             | -     | H
     log, a minute   | DIALOG_CREATED | 08:00                | 12:01             | CO    | H
     log, longer     | DIALOG_CREATED | 08:00                | 12:01:00.000001   | SI    | H
-    own end         | DIALOG_CREATED | 08:00                | 13:00             | CO    | H
+    restored        | DIALOG_CREATED | 08:00                | 13:00             | CO    | H
 """
 ENDS = """
     conversation_id | event_type                  | event_time timestamp | seen_at timestamp | handle | wins
@@ -28,7 +28,7 @@ ENDS = """
     not said        | END_CONVERSATION            | 11:59:59.999999      | 12:00             | -      | -
     log, a minute   | END_CONVERSATION_WITH_ERROR | 12:00                | -                 | H      | -
     log, longer     | END_CONVERSATION_WITH_ERROR | 12:00                | -                 | H      | yes
-    own end         | END_CONVERSATION            | 11:59:59.999999      | 12:00             | H      | -
+    restored        | END_CONVERSATION            | 11:59:59.999999      | 12:00             | H      | yes
 """
 
 

@@ -12,8 +12,6 @@ DEFAULT_LIFETIME = timedelta(seconds=2147483647)
 LONGEST_AGE = timedelta(days=3653)
 MICROSECOND = timedelta(microseconds=1)
 SEEN = "seen_at"
-FAR = "far"
-"""The column that only events made of a snapshot have."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,8 @@ def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
 
 
 def _is_overruled(row: Row, snapshots: Sequence[Snapshot]) -> bool:
-    """Whether the endpoint's own database shows it open after an end that the far side, or the log, says."""
-    if row["event_type"] not in ENDS or not (row.get(FAR) or SEEN not in row):
+    """Whether the endpoint's own database shows it open after an end that a state, or the log, says."""
+    if row["event_type"] not in ENDS:
         return False
     shown_open = [
         snapshot.taken_at
@@ -88,7 +86,7 @@ def _is_overruled(row: Row, snapshots: Sequence[Snapshot]) -> bool:
         if (each["conversation_id"], bool(each["is_initiator"])) == side_of(row)
         and each["state"] in ("SO", "SI", "CO", "ER")
     ]
-    if row.get(FAR):
+    if SEEN in row:
         return any(moment >= row[SEEN] for moment in shown_open)
     return any(moment > row["event_time"] + timedelta(seconds=60) for moment in shown_open)
 
@@ -134,7 +132,6 @@ def _endpoint_events(snapshot: Snapshot) -> list[Row]:
                     "event_time": snapshot.before(),
                     "event_type": "END_CONVERSATION",
                     "is_initiator": own != far,
-                    FAR: far,
                 }
             )
     return found
