@@ -29,7 +29,11 @@ def details_of(
     most = limit if cause.most_details is None else min(limit, cause.most_details)
     details: dict[Place | None, list[Row]] = {}
     counted = top_rows(
-        rows.select(*PLACE, *named), [f"d_{name}" for name in cause.columns], most, greatest=greatest
+        rows.select(*PLACE, *named),
+        [f"d_{name}" for name in cause.columns],
+        most,
+        greatest=greatest,
+        are_of_one_place=set(PLACE) <= set(cause.columns),
     )
     for row in counted:
         place = None if row["kind"] is None else place_of(row)

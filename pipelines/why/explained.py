@@ -26,7 +26,7 @@ from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import Cause, Explained
 from pipelines.why.databases import find_of_databases
 from pipelines.why.monitors import monitors_frame, shown_monitors
-from pipelines.why.open_rows import open_rows
+from pipelines.why.open_rows import open_rows, read_places, read_positions
 from pipelines.why.order import with_order, without_order
 from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.receives import locks_of, not_received, receives_of
@@ -34,7 +34,7 @@ from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses
 from pipelines.why.standing import find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import PRIORITY_RULES
+from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE
 
 
 def explained_rows(
@@ -56,24 +56,24 @@ def explained_rows(
     """
     catalog = settings.catalog
     off = queues_off_at(warehouse, as_of)
-    rows = materialize(open_rows(warehouse, as_of))
-    rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
-    held = rows.where("endpoint_priority is not null")
-    verdicts, near = _judge(warehouse, settings, held, as_of)
-    is_ruled = F.col("endpoint_ladder_step").isNotNull() & (F.col("endpoint_priority") > DEFAULT_LEVEL)
-    # From materialized rows, as the plan of all that is joined to them is large.
-    ruled = rows.where(is_ruled).select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
+    rows = open_rows(warehouse, as_of)
+    if is_order_told:
+        rows = with_order(rows, materialize(read_positions(warehouse, as_of)))
+    else:
+        rows = without_order(rows)
+    verdicts, near = _judge(warehouse, settings, as_of)
     rows = _with_rules(warehouse, rows, verdicts, as_of)
-    ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
+    received = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+    ready = collect_rows(received.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
     monitors = shown_monitors(warehouse, catalog, as_of)
     brokers_off = _brokers_off(settings, as_of)
     is_computed = settings.activation is not None
     receives = receives_of(warehouse, catalog, queues, monitors, as_of, is_activation_computed=is_computed)
-    times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
+    times = rollbacks(warehouse, received.select("message_id").distinct(), as_of)
     taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
     rows = (
-        rows.join(F.broadcast(ruled), list(PLACE), "left")
+        rows.join(F.broadcast(_ruled_places(warehouse, as_of)), list(PLACE), "left")
         .join(F.broadcast(receives), QUEUE, "left")
         .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
         .join(taken, "message_id", "left")
@@ -135,30 +135,45 @@ def _brokers_frame(warehouse: Warehouse, off: Mapping[tuple[str, str], datetime]
     )
 
 
-def _judge(
-    warehouse: Warehouse, settings: Settings, held: DataFrame, as_of: datetime
-) -> tuple[DataFrame, DataFrame]:
-    """What the rules at T say of the kinds of holding endpoints, as frames of VERDICTS and NEAR.
+def _ruled_places(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The places in which an endpoint has a higher level than the default by a rule: PLACE, `has_ruled`."""
+    ruled = _by_rule(warehouse, as_of).select(*SIDE)
+    places = read_places(warehouse, as_of).where("state <> 'forwarded'")
+    return (
+        places.join(ruled, SIDE, "left_semi").select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
+    )
+
+
+def _by_rule(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The endpoints that have a higher level than the default by a rule."""
+    is_higher = F.col("ladder_step").isNotNull() & (F.col("priority") > DEFAULT_LEVEL)
+    return warehouse.read_open(ENDPOINTS, as_of).where((F.col("created_at") < F.lit(as_of)) & is_higher)
+
+
+def _judge(warehouse: Warehouse, settings: Settings, as_of: datetime) -> tuple[DataFrame, DataFrame]:
+    """What the rules at T say of the kinds of endpoints, as frames of VERDICTS and NEAR.
 
     Nothing is said of a kind whose rules are not known, or where a name that is not known decides.
     """
-    created_at = F.col("endpoint_created_at")
-    grouped = held.groupBy(*KIND).agg(
-        F.min("endpoint_priority").alias("lowest"),
-        F.min(created_at).alias("first"),
-        F.max(created_at).alias("last"),
+    created_at = F.col("created_at")
+    endpoints = warehouse.read_open(ENDPOINTS, as_of).where(created_at < F.lit(as_of))
+    grouped = collect_rows(
+        endpoints.groupBy(*ENDPOINT_NAMES).agg(
+            F.min("priority").alias("lowest"),
+            F.min(created_at).alias("first"),
+            F.max(created_at).alias("last"),
+        )
     )
     versions = stored_versions(warehouse.read(PRIORITY_RULES))
     ladders, histories = ladders_at(versions, as_of), ladders_of(versions)
     known, kinds = settings.known_rules(as_of), []
-    for row in collect_rows(grouped):
-        instance, database, contract, local, remote = (row[name] for name in KIND)
+    for row in grouped:
+        instance, database, contract, local, remote = (row[name] for name in ENDPOINT_NAMES)
         kind = instance, database, contract, local, remote
         ladder = ladders.get((instance, database), NO_RULES)
         if known.has(instance, database) and not ladder.find_candidates((contract, local, remote)):
             kinds.append(HeldKind(kind, row["lowest"], row["first"], row["last"]))
-    endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
-    is_in_use = known_in_use(settings.catalog, collect_rows(endpoints.select(*ENDPOINT_NAMES).distinct()))
+    is_in_use = known_in_use(settings.catalog, grouped)
     near = find_near_misses([each.kind for each in kinds], ladders, is_in_use)
     near = drop_names_in_use(warehouse, near, as_of)
     verdicts = judge_kinds(kinds, ladders, histories, near)
@@ -182,10 +197,7 @@ def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_o
     changed = F.when(F.col("today_since") > created_at, F.col("today_since")).when(
         is_by_ladder, F.col("decided_until")
     )
-    others = warehouse.read_open(ENDPOINTS, as_of).where(
-        (F.col("created_at") < F.lit(as_of)) & F.col("ladder_step").isNotNull()
-    )
-    others = others.where(F.col("priority") > DEFAULT_LEVEL).select(
+    others = _by_rule(warehouse, as_of).select(
         "conversation_id",
         (~F.col("is_initiator")).alias("is_initiator"),
         F.col("instance").alias("other_instance"),

@@ -54,8 +54,7 @@ def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
         F.col("database").alias("endpoint_database"),
         *[F.col(name).alias(f"endpoint_{name}") for name in (*ENDPOINT, *NAMES)],
     )
-    received, sent = [_at_place(read_open(warehouse, each, as_of), each.within) for each in SCHEDULES]
-    rows = received.unionByName(sent).join(holders, SIDE, "left")
+    rows = _of_schedules(warehouse, as_of, (*OF_MESSAGE, *NAMES)).join(holders, SIDE, "left")
     columns = ("endpoint_instance", "endpoint_database", *(f"endpoint_{name}" for name in ENDPOINT))
     of_holder = [F.when(F.col("state") != "forwarded", F.col(name)).alias(name) for name in columns]
     names = [F.coalesce(name, f"endpoint_{name}").alias(name) for name in NAMES]
@@ -63,10 +62,34 @@ def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     return placed.unionByName(_unresolved(warehouse, as_of), allowMissingColumns=True)
 
 
-def _at_place(messages: DataFrame, within: Sequence[str]) -> DataFrame:
+def read_positions(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The order of the open messages at a published as_of.
+
+    Returns:
+        One row per place and message that has a position: PLACE, `position`, `counts_as`, `unit` and `block`.
+    """
+    return _of_schedules(warehouse, as_of, ("position", "counts_as", "unit", "block")).where(
+        "position is not null"
+    )
+
+
+def read_places(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The places of the endpoints that hold open messages: a row per message, PLACE, SIDE and `state`."""
+    return _of_schedules(warehouse, as_of, (*SIDE, "state"))
+
+
+def _of_schedules(warehouse: Warehouse, as_of: datetime, columns: Sequence[str]) -> DataFrame:
+    """Columns of `read_open` of both schedules, with their places."""
+    received, sent = [
+        _at_place(read_open(warehouse, each, as_of), each.within, columns) for each in SCHEDULES
+    ]
+    return received.unionByName(sent)
+
+
+def _at_place(messages: DataFrame, within: Sequence[str], columns: Sequence[str]) -> DataFrame:
     """The messages with empty names where their place has none."""
     place = [(F.col(name) if name in within else F.lit("")).alias(name) for name in QUEUE]
-    return messages.select("kind", *place, *OF_MESSAGE, *NAMES)
+    return messages.select("kind", *place, *columns)
 
 
 def _unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:

@@ -80,7 +80,12 @@ def _add_kinds(found: dict[Place | None, Row], rows: DataFrame, limit: int) -> N
 
 
 def top_rows(
-    rows: DataFrame, columns: Sequence[str], limit: int, *, greatest: str | None = None
+    rows: DataFrame,
+    columns: Sequence[str],
+    limit: int,
+    *,
+    greatest: str | None = None,
+    are_of_one_place: bool = False,
 ) -> list[Row]:
     """The combinations of columns with the most messages: of each place, and of all, whose kind is None.
 
@@ -89,6 +94,7 @@ def top_rows(
         columns: what is counted by.
         limit: combinations of each place, and of all together.
         greatest: the column whose greatest values come first, before `messages`; None for no such column.
+        are_of_one_place: whether all messages of a combination are of one place.
 
     Returns:
         PLACE, columns and `messages`, in their order: most messages first, then by the columns, nulls last.
@@ -100,21 +106,21 @@ def top_rows(
     order = [*first_by, F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
     first = Window.partitionBy(*PLACE).orderBy(*order)
     of_places = by_place.withColumn("number", F.row_number().over(first)).where(F.col("number") <= limit)
+    every = collect_rows(of_places.drop("number"))
     total = by_place.groupBy(*named).agg(F.sum("messages").alias("messages"))
-    of_all = total.orderBy(*order).limit(limit)
-    every = collect_rows(of_places.drop("number")) + [
-        {**dict.fromkeys(PLACE), **row} for row in collect_rows(of_all)
-    ]
-    plain = [
-        {
-            **{name: row[name] for name in PLACE},
-            **{name: row[f"by_{name}"] for name in columns},
-            "messages": row["messages"],
-        }
-        for row in every
-    ]
-    plain.sort(key=lambda row: (-row["messages"], *[sort_key(row[name]) for name in columns]))
-    return plain if greatest is None else sorted(plain, key=lambda row: -row[greatest])
+    # The first ones of all are then among those of the places.
+    of_all = every if are_of_one_place else collect_rows(total.orderBy(*order).limit(limit))
+
+    def key(row: Row) -> tuple[Any, ...]:
+        first = () if greatest is None else (-row[greatest],)
+        return *first, -row["messages"], *[sort_key(row[name]) for name in columns]
+
+    def plain(row: Row) -> Row:
+        return {**{name: row[f"by_{name}"] for name in columns}, "messages": row["messages"]}
+
+    told = [{**{name: row[name] for name in PLACE}, **plain(row)} for row in every]
+    told += [{**dict.fromkeys(PLACE), **each} for each in sorted(map(plain, of_all), key=key)[:limit]]
+    return sorted(told, key=key)
 
 
 def sort_key(value: object) -> tuple[bool, Any]:
