@@ -2,7 +2,7 @@
 
 import logging
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,8 @@ from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse
 
 log = logging.getLogger(__name__)
+ANYWHERE = ({"instance": None, "database": None},)
+"""All databases."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Question:
         check: refuses options that don't fit together, before anything is read.
         exit_code: the exit code of an answer.
         tells_age: whether it says first how old the facts of databases are; JSON objects have `stale`.
+        places: whose age is told: instances and databases of which an answer speaks, null for any.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Question:
     check: Callable[[Namespace], None] = lambda options: None
     exit_code: Callable[[Any], int] = lambda answer: 0
     tells_age: bool = False
+    places: Callable[[Any, Asked], Sequence[Mapping[str, Any]]] = lambda answer, asked: ANYWHERE
 
     def __call__(self, argv: Sequence[str]) -> int:
         """Parse the command line, ask, and print the answer."""
@@ -83,7 +87,9 @@ class Question:
         as_of = published_as_of(warehouse, settings, options.as_of, says_age=not self.tells_age)
         asked = Asked(settings.at(as_of), warehouse, as_of, options)
         answer = self.answer(asked)
-        ages = read_ages(warehouse, asked.settings, as_of) if self.tells_age else None
+        ages = None
+        if self.tells_age:
+            ages = read_ages(warehouse, asked.settings, as_of).of(self.places(answer, asked))
         lines = [*ages.lines()] if ages else []
         if options.format == "json":
             plain = self.plain(answer, asked)

@@ -1,10 +1,11 @@
 """Say why open messages wait: the causes of each place, with what to do."""
 
 from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.commands.options import Parser
-from pipelines.commands.question import Asked, Question
+from pipelines.commands.question import ANYWHERE, Asked, Question
 from pipelines.config.errors import ConfigError
 from pipelines.config.queue_filter import FORMS
 from pipelines.why.filters import Filters
@@ -31,23 +32,37 @@ def _check(options: Namespace) -> None:
         raise ConfigError("command line: --database is of queues; leave it out, or --transmission")
 
 
+def _places(answer: Any, asked: Asked) -> Sequence[Mapping[str, Any]]:
+    """The databases that the answer is about: those of its places and findings, else those asked for."""
+    options = asked.options
+    if _filters(options) == Filters():
+        return ANYWHERE
+    about = {"instance": options.instance, "database": options.database}
+    return [*answer["places"], *answer["findings"]] or [about]
+
+
 def _answer(asked: Asked) -> Any:
     options, settings = asked.options, asked.settings
     return report_why(
         asked.warehouse,
         settings,
-        Filters(
-            queue=options.queue,
-            is_transmission=options.transmission,
-            instance=options.instance,
-            database=options.database,
-            contract=options.contract,
-            service=options.service,
-            remote_service=options.remote_service,
-            conversation=options.conversation,
-        ),
+        _filters(options),
         as_of=asked.as_of,
         limit=options.limit,
+    )
+
+
+def _filters(options: Namespace) -> Filters:
+    """The filters of a command line."""
+    return Filters(
+        queue=options.queue,
+        is_transmission=options.transmission,
+        instance=options.instance,
+        database=options.database,
+        contract=options.contract,
+        service=options.service,
+        remote_service=options.remote_service,
+        conversation=options.conversation,
     )
 
 
@@ -61,4 +76,5 @@ main = Question(
     answer=_answer,
     show=lambda answer, asked: print_why(answer),
     tells_age=True,
+    places=_places,
 )

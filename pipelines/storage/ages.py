@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from operator import itemgetter
@@ -59,6 +59,19 @@ class Ages:
             for place, newest in sorted(self.newest.items())
             if place not in self.gone and self.as_of - newest > OLD
         ]
+
+    def of(self, places: Iterable[Mapping[str, Any]]) -> "Ages":
+        """The ages of the databases of places: instance and database, each null for any."""
+        asked = {(place["instance"], place["database"]) for place in places}
+
+        def among(moments: Mapping[Place, datetime]) -> dict[Place, datetime]:
+            return {
+                (instance, database): moment
+                for (instance, database), moment in moments.items()
+                if any(place[0] in (None, instance) and place[1] in (None, database) for place in asked)
+            }
+
+        return replace(self, newest=among(self.newest), gone=among(self.gone))
 
     def lines(self) -> Iterator[str]:
         """Yield what goes before all figures: databases that are gone, and those whose facts are old."""

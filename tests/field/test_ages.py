@@ -35,6 +35,9 @@ def test_what_is_old_and_what_is_gone_goes_first(session: SparkSession, tmp_path
         assert tuple(told.out.splitlines()[:2]) == LINES, job
         plain = case.job(*job, "--format", "json")
         assert plain.json["stale"] == [OTHER], job
+    of_queue = case.job("why", "--queue", "MILL1.PressDB.JobQueue")
+    assert (LINES[0] in of_queue.out, LINES[1] in of_queue.out) == (True, False)
+    assert case.ask("why", "--queue", "MILL1.PressDB.JobQueue")["stale"] == []
     measured = {row["name"]: row for row in case.job("expect", "--format", "json").json["expectations"]}
     assert [(row["value"], row["met"], row["messages"]) for row in measured.values()] == [
         (9_000, False, None),
