@@ -18,6 +18,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint, find_near_rules
 from pipelines.explain.gone import find_gone
 from pipelines.explain.message_state import describe_closed, describe_open
+from pipelines.explain.off_periods import read_off_periods
 from pipelines.explain.positions import (
     Group,
     ReceivePosition,
@@ -274,20 +275,27 @@ def _explain_receive(
         return None, None
     receiver = [one for one in endpoints if one["is_initiator"] != known["sent_by_initiator"]]
     likely = {name: receiver[0][name] for name in QUEUE} if receiver else None
-    return explain_receive(
+    receive, group = explain_receive(
         warehouse.read_as_of(GROUP_PRIORITIES, as_of),
         warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
         message_id,
         likely,
     )
+    return receive, None if group is None else _with_off_periods(warehouse, group, as_of)
 
 
 def _explain_groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]:
-    return explain_groups(
+    groups = explain_groups(
         warehouse.read_as_of(GROUP_PRIORITIES, as_of),
         warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
         group_id,
     )
+    return [_with_off_periods(warehouse, group, as_of) for group in groups]
+
+
+def _with_off_periods(warehouse: Warehouse, group: Group, as_of: datetime) -> Group:
+    queue = group.instance, group.database, group.queue
+    return replace(group, was_off=read_off_periods(warehouse, queue, group.oldest_arrival, as_of))
 
 
 def _explain_endpoints(

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.explain.off_periods import OffPeriod
 from pipelines.schedules.ready import with_arrival_order
 from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
@@ -43,7 +44,8 @@ class Group:
     """A group with ready messages in a queue: its level, the conversation that gives it, its position.
 
     `ahead` counts the groups that GET CONVERSATION GROUP returns before it, by their level, highest first;
-    empty unless ready. `listed` has the first conversations in the group's order.
+    empty unless ready. `listed` has the first conversations in the group's order. `was_off` has the periods
+    in which the queue was off since its oldest message arrived, without one that goes on.
     """
 
     instance: str
@@ -59,6 +61,7 @@ class Group:
     oldest_arrival: datetime
     ahead: tuple[AheadCount, ...]
     listed: tuple[GroupConversation, ...]
+    was_off: tuple[OffPeriod, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def _explain_in_queue(groups: DataFrame, receives: DataFrame, row: Mapping[str, 
         )
         for conversation in shown
     ]
-    columns = [name for name in Group.__dataclass_fields__ if name not in ("ahead", "listed")]
+    columns = [name for name in Group.__dataclass_fields__ if name not in ("ahead", "listed", "was_off")]
     return Group(
         **{name: row[name] for name in columns},
         ahead=ahead,

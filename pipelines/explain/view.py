@@ -298,6 +298,9 @@ def _print_group(console: Terminal, group: Group, *, sides_known: bool = True) -
         f"{format_count(group.messages, 'ready message')} of "
         f"{format_count(group.conversations, 'conversation')}",
     )
+    for period in group.was_off:
+        sentence = period.sentence()
+        _print(console, f"While its messages waited, {sentence}.")
     _print_ahead(console, "groups", group.ahead)
     rows = [
         (

@@ -145,6 +145,8 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
         "runs": [ended_run("r", AS_OF, last_batch=1)],
         "batches": [batch(1)],
         "queue_events": [
+            queue_event("QUEUE_ALTERED", "off", event_time=at(20), queue_status="OFF"),
+            queue_event("QUEUE_ALTERED", "on", event_time=at(25), queue_status="ON"),
             queue_event("COMMIT", transaction_id="done", event_time=at(3.5)),
             queue_event("COMMIT", transaction_id="open", event_time=at(61)),
             queue_event("ROLLBACK", transaction_id="undone", event_time=at(7)),
@@ -212,6 +214,8 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     )
     assert "Slip (level 9) asks for the local service InitiatorSerivce" in said
     assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
+    off = "the queue was off from 2026-11-20T12:20:00Z to 2026-11-20T12:25:00Z"
+    assert f"While its messages waited, {off}." in said
     printed = json.loads(to_json(asdict(found)))
     assert printed["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
     assert printed["as_of"] == "2026-11-20T13:00:00Z"
