@@ -43,6 +43,7 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
     """
     data = PageData(as_of, tables)
     chosen = schedules.make_chosen_tables(data)
+    shown = _make_tables(data)
     style, script = _asset("style.css"), "\n".join(map(_asset, SCRIPTS))
     environment = Environment(
         loader=FunctionLoader(_asset),
@@ -60,7 +61,8 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         ages=findings.make_ages(data),
         cards=findings.make_cards(data),
         charts=charts.make_charts(data),
-        tables=_make_tables(data),
+        tables=shown,
+        has=lambda names: any(shown[name].rows for name in names),
         chosen={table.name: table for table in chosen},
         queues=schedules.make_queue_choices(data),
         instances=schedules.make_instance_choices(data),

@@ -101,7 +101,6 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
             [placed_column("Queue", "queue"), *overtaken],
             data.rows("receive_overtaken"),
             note=data.note_left_out("receive_overtaken", most),
-            empty="none; first come, first served.",
         ),
         make_table(
             "transmission-overtaken",
@@ -109,7 +108,6 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
             [column("Instance", "name", "instance"), *overtaken],
             data.rows("transmission_overtaken"),
             note=data.note_left_out("transmission_overtaken", most),
-            empty="none; first come, first sent.",
         ),
     ]
 

@@ -95,7 +95,6 @@ def make_rule_table(data: PageData) -> HtmlTable:
         ],
         rules,
         note=data.note_left_out("rules", "first rule versions by database and name"),
-        empty="there are no rules and no endpoints.",
     )
 
 
@@ -121,7 +120,6 @@ def make_activation_table(data: PageData) -> HtmlTable:
         ],
         data.rows("activation"),
         note=data.note_left_out("activation", "queues that were longest in need of a reader"),
-        empty="nothing was replayed.",
     )
 
 
@@ -169,7 +167,6 @@ def make_input_tables(data: PageData) -> list[HtmlTable]:
             data.rows("rejected"),
             note=data.note_left_out("rejected", "most frequent reasons")
             or "A row with several reasons counts at each.",
-            empty="nothing was rejected.",
         ),
         make_table(
             "unresolved",
