@@ -35,6 +35,13 @@ from pipelines.why.report import Findings
 from pipelines.why.write import write_findings
 from schemas.outputs import RUNS
 
+WAITING = {
+    "open_receive": "messages wait in queues",
+    "open_transmission": "to be sent",
+    "open_forwarded": "to be forwarded",
+}
+"""Words for the numbers of open messages."""
+
 
 def night(warehouse: Warehouse, settings: Settings, as_of: AsOf, *, is_all_told: bool = False) -> Run:
     """Run all steps for one as_of and publish it. An interrupted night is simply run again.
@@ -194,9 +201,7 @@ def _schedule(
 ) -> dict[str, int]:
     with step("schedules") as print_details:
         open_messages = write_schedules(warehouse, settings, as_of, ingested.completed, ingested.state)
-        print_details(
-            ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
-        )
+        print_details(", ".join(f"{count:,} {WAITING[name]}" for name, count in open_messages.items()))
     return open_messages
 
 

@@ -64,9 +64,9 @@ MOST_STATUSES = 10
 """Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
 """Messages of each schedule that are printed."""
-NOT_READY = "locked_or_off"
+NOT_READY = "held by a lock or a queue that is off"
 """Messages of locked groups and of queues that are off; of an instance, those that wait for such a queue."""
-WAITS = ("where", "messages", NOT_READY, "highest_level", "oldest")
+WAITS = ("where", "messages", NOT_READY, "highest level", "oldest since")
 
 
 def print_summary(
@@ -158,8 +158,9 @@ def _print_waits(
     if not waits:
         _print_line(console, f"No queue and no instance has a message that waits at {format_instant(as_of)}.")
         return
-    rows = [{**row, "oldest": row["oldest"].replace(microsecond=0)} for row in waits[:MOST_WAITING]]
-    print_rows(console, f"Waiting at {format_instant(as_of)}", rows, WAITS)
+    rows = [{**row, "oldest since": row["oldest"].replace(microsecond=0)} for row in waits[:MOST_WAITING]]
+    columns = [name for name in WAITS if name != NOT_READY or any(row[NOT_READY] for row in rows)]
+    print_rows(console, f"Waiting at {format_instant(as_of)}", rows, columns)
     if len(waits) > MOST_WAITING:
         more = format_count(len(waits) - MOST_WAITING, "more place")
         _print_line(console, f"and {more}: {command('waiting')}")
@@ -242,7 +243,7 @@ def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         .agg(
             F.sum("messages").alias("messages"),
             F.sum(held).alias(NOT_READY),
-            F.max("priority").alias("highest_level"),
+            F.max("priority").alias("highest level"),
             F.min("oldest_arrival").alias("oldest"),
         )
     )
@@ -258,7 +259,7 @@ def _read_instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -
         .groupBy("instance")
         .agg(
             F.count(F.lit(1)).alias("messages"),
-            F.max("level").alias("highest_level"),
+            F.max("level").alias("highest level"),
             F.min("since").alias("oldest"),
         )
     )
