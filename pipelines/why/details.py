@@ -33,7 +33,8 @@ def details_of(
         [f"d_{name}" for name in cause.columns],
         most,
         greatest=greatest,
-        are_of_one_place=set(PLACE) <= set(cause.columns),
+        are_few=cause.are_details_few,
+        is_of_place=set(PLACE) <= set(cause.columns),
     )
     for row in counted:
         place = None if row["kind"] is None else place_of(row)

@@ -19,19 +19,20 @@ from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import NO_RULES, ladders_at, ladders_of
 from pipelines.state.endpoints import SIDE
+from pipelines.state.events_before import ever
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import Cause, Explained
 from pipelines.why.databases import find_of_databases
-from pipelines.why.monitors import monitors_frame, shown_monitors
+from pipelines.why.monitors import QueueName, monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows, read_places, read_positions
 from pipelines.why.order import with_order, without_order
 from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
-from pipelines.why.standing import find_standing
+from pipelines.why.standing import find_queues_off, find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE
@@ -64,8 +65,9 @@ def explained_rows(
     verdicts, near = _judge(warehouse, settings, as_of)
     rows = _with_rules(warehouse, rows, verdicts, as_of)
     received = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-    ready = collect_rows(received.where("state = 'ready'").select(*QUEUE).distinct())
-    queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
+    is_ready = ever(F.col("state") == "ready").alias("is_ready")
+    there = {_name_of(row): row for row in collect_rows(received.groupBy(*QUEUE).agg(is_ready))}
+    queues = [name for name, row in there.items() if row["is_ready"]]
     monitors = shown_monitors(warehouse, catalog, as_of)
     brokers_off = _brokers_off(settings, as_of)
     is_computed = settings.activation is not None
@@ -92,10 +94,15 @@ def explained_rows(
             *_without_counted(
                 rows, find_standing(warehouse.spark, settings.catalog_history, monitors, brokers_off, as_of)
             ),
+            *find_queues_off(warehouse, catalog, {*there, *map(_name_of, off)}, as_of),
         ],
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
         groups=cache(partial(_count_groups, rows)),
     )
+
+
+def _name_of(row: Row) -> QueueName:
+    return row["instance"], row["database"], row["queue"]
 
 
 def _count_groups(rows: DataFrame) -> dict[str, int]:
@@ -212,16 +219,17 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     """Add `codes`, the causes that hold, and the columns that only their conditions name.
 
     `is_bare`: no rule of the holding endpoint counts, and it has the default; `has_ruled`: a message of the
-    place has a higher level by a rule; `is_silent` and `silence_reason`: `not_received`.
+    place has a higher level by a rule; `is_silent`, `silence_reason` and `known_since`: `not_received`.
     """
     level = F.col("endpoint_priority")
     by_rule = F.col("endpoint_ladder_step").isNotNull()
-    silent, reason = not_received()
+    silent, reason, known_since = not_received()
     rows = rows.withColumns(
         {
             "is_bare": ~by_rule & (level == DEFAULT_LEVEL),
             "is_silent": silent,
             "silence_reason": F.when(silent, reason),
+            "known_since": F.when(silent, known_since),
         }
     )
     codes = F.array(*[F.when(F.expr(_condition(cause)), F.lit(cause.code)) for cause in CAUSES])

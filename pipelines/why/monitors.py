@@ -14,6 +14,8 @@ from pipelines.storage.monitors import DROPPED, read_latest_monitors
 from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse
 
+RECEIVING = "RECEIVES_OCCURRING"
+"""The state of a monitor whose queue has readers."""
 QueueName = tuple[str, str, str]
 COLUMNS = (
     "instance string, database string, queue string, monitor_is_dropped boolean, monitor_is_missing boolean, "
@@ -29,6 +31,7 @@ class ShownMonitor:
         is_dropped: the only monitor is in state DROPPED.
         is_missing: activation is on, and the view, which is complete, has no monitor of the queue.
         notified_at: since when it is NOTIFIED; None if it is not, or since when is not known.
+        is_receiving: it is in state RECEIVES_OCCURRING.
         tasks_running: activated tasks; None if not known.
         max_readers: MAX_QUEUE_READERS; None without internal activation.
         dropped: monitors in state DROPPED; None if not known.
@@ -38,6 +41,7 @@ class ShownMonitor:
     is_dropped: bool
     is_missing: bool
     notified_at: datetime | None
+    is_receiving: bool
     tasks_running: int | None
     max_readers: int | None
     dropped: int | None
@@ -55,6 +59,7 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
             is_dropped=row["state"] == DROPPED,
             is_missing=False,
             notified_at=row["last_activated_time"] if row["state"] == NOTIFIED else None,
+            is_receiving=row["state"] == RECEIVING,
             tasks_running=row["tasks_running"],
             max_readers=readers.get(name),
             dropped=row["dropped"],
@@ -67,6 +72,7 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
                 is_dropped=False,
                 is_missing=True,
                 notified_at=None,
+                is_receiving=False,
                 tasks_running=None,
                 max_readers=most,
                 dropped=0,

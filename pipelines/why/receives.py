@@ -11,19 +11,21 @@ from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.events_before import events_before, moment_and_id, moment_of
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.snapshots.newest import read_complete_queues
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.monitors import QueueName, ShownMonitor
+from pipelines.why.monitors import RECEIVING, QueueName, ShownMonitor
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION
 from schemas.table import Table
 
+ACTIVATION_OFF = "activation_off"
 LOOKBACK = timedelta(days=1)
 """Queues without a receive in so long a time are looked up in the whole log."""
 RECEIVES = (
     "instance string, database string, queue string, last_receive timestamp, notified_at timestamp, "
-    "silence string, due_until timestamp, is_known boolean"
+    "silence string, due_until timestamp, is_known boolean, still_since timestamp"
 )
 
 
@@ -50,35 +52,84 @@ def receives_of(
         One row per queue: instance, database, queue; `last_receive` before as_of; `notified_at`, since when a
         snapshot shows its monitor as NOTIFIED; `silence`, the reason that nothing was received, null if not
         known; `due_until`, up to which the monitor checked (null unless a reason depends on it); `is_known`,
-        whether the log has receives of the instance.
+        whether the log has receives of the instance; `still_since`, the first of the complete views up to
+        the newest one between which no message left the queue, where its monitor is RECEIVES_OCCURRING.
     """
     wanted = sorted(queues)
     known = _instances_with_receives(warehouse, {queue[0] for queue in wanted}, as_of) if wanted else set()
     last = _last_receives(warehouse, [queue for queue in wanted if queue[0] in known], as_of)
     reasons = _reasons(warehouse, catalog, wanted, as_of) if is_activation_computed else {}
-    static = _static_reasons(catalog, wanted)
+    static = static_reasons(catalog, wanted)
+    receiving = [queue for queue in wanted if queue in monitors and monitors[queue].is_receiving]
+    still = _still_queues(warehouse, receiving, as_of)
     rows = []
     for queue in wanted:
         reason, due_until = static.get(queue), None
         if reason is None and is_activation_computed:
             reason, due_until = reasons.get(queue, ("not_due", None))
         at = monitors[queue].notified_at if queue in monitors else None
-        rows.append((*queue, last.get(queue), at, reason, due_until, queue[0] in known))
+        rows.append((*queue, last.get(queue), at, reason, due_until, queue[0] in known, still.get(queue)))
     return small_frame(warehouse.spark, rows, RECEIVES)
 
 
-def not_received() -> tuple[Column, Column]:
-    """Whether nothing was received from a row's queue since it arrived, and why.
+def not_received() -> tuple[Column, Column, Column]:
+    """Whether nothing was received from a row's queue since it arrived, why, and since when that is known.
 
     The columns are those of `open_rows` and `receives_of`.
     """
     since, last = F.col("since"), F.col("last_receive")
     is_silent = last.isNull() | (last < since)
     was_notified = F.coalesce(F.col("notified_at") <= since, F.lit(False))
-    holds = (F.col("state") == "ready") & is_silent & (F.col("is_known") | was_notified)
+    is_still = F.coalesce(since <= F.col("still_since"), F.lit(False)) & ~F.col("is_known") & ~was_notified
+    holds = (F.col("state") == "ready") & is_silent & (F.col("is_known") | was_notified | is_still)
     is_due = F.col("due_until").isNull() | (F.col("due_until") >= since)
-    reason = F.when(was_notified, F.lit("notified")).when(is_due, F.col("silence")).otherwise("not_due")
-    return F.coalesce(holds, F.lit(False)), reason
+    reason = (
+        F.when(was_notified, F.lit("notified"))
+        .when(is_still, F.lit(RECEIVING.lower()))
+        .when(is_due, F.col("silence"))
+        .otherwise("not_due")
+    )
+    known_since = F.when(is_still, F.col("still_since")).otherwise(since)
+    return F.coalesce(holds, F.lit(False)), reason, known_since
+
+
+def _still_queues(
+    warehouse: Warehouse, queues: list[QueueName], as_of: datetime
+) -> dict[QueueName, datetime]:
+    """The first of the complete views of each queue, up to the newest, between which no message left it."""
+    views = read_complete_queues(warehouse, as_of) if queues else {}
+    taken = {queue: views[queue] for queue in queues if len(views.get(queue, ())) > 1}
+    if not taken:
+        return {}
+    first = min(moments[0] for moments in taken.values())
+    newest = small_frame(
+        warehouse.spark,
+        [(*queue, moments[-1]) for queue, moments in taken.items()],
+        "instance string, database string, queue string, newest timestamp",
+    )
+    shown = warehouse.read_left(MESSAGES, first).where("event_type = 'DELIVERED' and seen_at is not null")
+    endpoints = warehouse.read_left(ENDPOINTS, first).select(*SIDE, *QUEUE)
+    receivers = shown.select(
+        "message_id", "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "seen_at"
+    )
+    last = (
+        F.broadcast(newest)
+        .join(endpoints, QUEUE, "inner")
+        .join(receivers, SIDE, "inner")
+        .where("seen_at <= newest")
+        .groupBy(*QUEUE, "newest", "message_id")
+        .agg(F.max("seen_at").alias("last"))
+    )
+    left = last.groupBy(*QUEUE).agg(
+        F.max(F.when(F.col("last") < F.col("newest"), F.col("last"))).alias("left")
+    )
+    found = {}
+    for row in collect_rows(left):
+        name = row["instance"], row["database"], row["queue"]
+        since = next(each for each in taken[name] if row["left"] is None or each > row["left"])
+        if since < taken[name][-1]:
+            found[name] = since
+    return found
 
 
 def _instances_with_receives(warehouse: Warehouse, instances: set[str], as_of: datetime) -> set[str]:
@@ -132,7 +183,7 @@ def _last_since(warehouse: Warehouse, as_of: datetime, since: datetime | None) -
     return {(row["instance"], row["database"], row["queue"]): row["last"] for row in collect_rows(counted)}
 
 
-def _static_reasons(catalog: Catalog, queues: list[QueueName]) -> dict[QueueName, str]:
+def static_reasons(catalog: Catalog, queues: Iterable[QueueName]) -> dict[QueueName, str]:
     """Why nothing starts a reader, by the catalog alone."""
     of_catalog = {
         (instance.name, database.name, queue.name): queue
@@ -146,7 +197,7 @@ def _static_reasons(catalog: Catalog, queues: list[QueueName]) -> dict[QueueName
         if queue is None or (queue.activation is None and queue.event_notification is None):
             reasons[name] = "no_monitor"
         elif queue.activation is not None and not queue.activation.status:
-            reasons[name] = "activation_off"
+            reasons[name] = ACTIVATION_OFF
     return reasons
 
 

@@ -237,16 +237,22 @@ def _count_causes(rows: DataFrame, *by: str, teller: Teller) -> list[Row]:
 
     The oldest message of all places decides the severity of all, which is then the worst of its places.
     """
-    by_code = rows.select(*by, "message_id", "conversation_id", "since", F.explode("codes").alias("code"))
+    known_since = F.coalesce("known_since", "since").alias("known_since")
+    by_code = rows.select(
+        *by, "message_id", "conversation_id", "since", known_since, F.explode("codes").alias("code")
+    )
     counted = by_code.groupBy(*by, "code").agg(
         F.count(F.lit(1)).alias("messages"),
         F.count_distinct("conversation_id").alias("conversations"),
         F.min(F.concat(moment_of("since"), "message_id")).alias("oldest"),
         F.min("since").alias("since"),
+        F.min("known_since").alias("known_since"),
     )
     example = F.expr(f"substring(oldest, {DIGITS + 1})")
     found = collect_rows(counted.withColumn("example_message_id", example).drop("oldest"))
-    return [{**row, "severity": BY_CODE[row["code"]].severity_of(row["since"], teller)} for row in found]
+    return [
+        {**row, "severity": BY_CODE[row["code"]].severity_of(row["known_since"], teller)} for row in found
+    ]
 
 
 def _details(

@@ -1,5 +1,6 @@
 """How many messages wait where, how long, at which levels, and what is ahead of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -85,7 +86,8 @@ def top_rows(
     limit: int,
     *,
     greatest: str | None = None,
-    are_of_one_place: bool = False,
+    are_few: bool = True,
+    is_of_place: bool = False,
 ) -> list[Row]:
     """The combinations of columns with the most messages: of each place, and of all, whose kind is None.
 
@@ -94,33 +96,46 @@ def top_rows(
         columns: what is counted by.
         limit: combinations of each place, and of all together.
         greatest: the column whose greatest values come first, before `messages`; None for no such column.
-        are_of_one_place: whether all messages of a combination are of one place.
+        are_few: whether combinations are of kinds of messages, so that all can be collected; those of single
+            groups or messages can't.
+        is_of_place: whether all messages of a combination are in one place.
 
     Returns:
         PLACE, columns and `messages`, in their order: most messages first, then by the columns, nulls last.
     """
-    named = [f"by_{name}" for name in columns]
-    counted = rows.select(*PLACE, *[F.col(name).alias(f"by_{name}") for name in columns])
-    by_place = counted.groupBy(*PLACE, *named).agg(F.count(F.lit(1)).alias("messages"))
-    first_by = [] if greatest is None else [F.desc(f"by_{greatest}")]
-    order = [*first_by, F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
-    first = Window.partitionBy(*PLACE).orderBy(*order)
-    of_places = by_place.withColumn("number", F.row_number().over(first)).where(F.col("number") <= limit)
-    every = collect_rows(of_places.drop("number"))
-    total = by_place.groupBy(*named).agg(F.sum("messages").alias("messages"))
-    # The first ones of all are then among those of the places.
-    of_all = every if are_of_one_place else collect_rows(total.orderBy(*order).limit(limit))
+    named = [F.col(name).alias(f"by_{name}") for name in columns]
+    by = [f"by_{name}" for name in columns]
+    by_place = rows.select(*PLACE, *named).groupBy(*PLACE, *by).agg(F.count(F.lit(1)).alias("messages"))
 
     def key(row: Row) -> tuple[Any, ...]:
-        first = () if greatest is None else (-row[greatest],)
-        return *first, -row["messages"], *[sort_key(row[name]) for name in columns]
+        first = () if greatest is None else (-row[f"by_{greatest}"],)
+        return *first, -row["messages"], *[sort_key(row[name]) for name in by]
 
-    def plain(row: Row) -> Row:
-        return {**{name: row[f"by_{name}"] for name in columns}, "messages": row["messages"]}
-
-    told = [{**{name: row[name] for name in PLACE}, **plain(row)} for row in every]
-    told += [{**dict.fromkeys(PLACE), **each} for each in sorted(map(plain, of_all), key=key)[:limit]]
-    return sorted(told, key=key)
+    if are_few:
+        every = sorted(collect_rows(by_place), key=key)
+        of_places, seen = [], Counter[Place]()
+        total = Counter[tuple[Any, ...]]()
+        for row in every:
+            seen[place_of(row)] += 1
+            of_places += [row] if seen[place_of(row)] <= limit else []
+            total[tuple(row[name] for name in by)] += row["messages"]
+        of_all = [
+            {**dict(zip(by, values, strict=True)), "messages": count} for values, count in total.items()
+        ]
+    else:
+        first_by = [] if greatest is None else [F.desc(f"by_{greatest}")]
+        order = [*first_by, F.desc("messages"), *[F.asc_nulls_last(name) for name in by]]
+        first = Window.partitionBy(*PLACE).orderBy(*order)
+        ranked = by_place.withColumn("number", F.row_number().over(first)).where(F.col("number") <= limit)
+        of_places = collect_rows(ranked.drop("number"))
+        sums = by_place.groupBy(*by).agg(F.sum("messages").alias("messages"))
+        of_all = of_places if is_of_place else collect_rows(sums.orderBy(*order).limit(limit))
+    told = [*of_places, *({**row, **dict.fromkeys(PLACE)} for row in sorted(of_all, key=key)[:limit])]
+    return [
+        {**{name: row[name] for name in PLACE}, **{name: row[f"by_{name}"] for name in columns}}
+        | {"messages": row["messages"]}
+        for row in sorted(told, key=key)
+    ]
 
 
 def sort_key(value: object) -> tuple[bool, Any]:

@@ -1,23 +1,31 @@
-"""Causes that hold where no message waits: Service Broker is off, or a monitor is gone."""
+"""Causes that hold where no message waits: a queue, activation or broker is off, or a monitor is gone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
 from pyspark.sql import SparkSession, functions as F
 
+from pipelines.config.catalog import Catalog
 from pipelines.config.snapshots.facts import ON, QUEUE as QUEUE_KIND
 from pipelines.config.snapshots.history import CatalogFact
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
+from pipelines.schedules.ready import queues_off
+from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
-from pipelines.why.causes.cause import Cause
+from pipelines.why.causes.cause import ORDER, Cause
+from pipelines.why.causes.readers import NotReceived, QueueOff
 from pipelines.why.monitors import COLUMNS, QueueName, ShownMonitor, monitor_row
 from pipelines.why.places import PLACE, Place, Row, place_of
+from pipelines.why.receives import ACTIVATION_OFF, static_reasons
+from schemas.events import QUEUE_FACTS
 from schemas.keys import QUEUE
 
 DatabaseKey = tuple[str, str]
+CATALOG_QUEUES = "instance string, database string, queue string, is_on boolean"
 FACTS = f"kind string, state string, {COLUMNS}, broker_database string, broker_off_at timestamp"
 
 
@@ -70,8 +78,42 @@ def find_standing(
     ]
 
 
+def find_queues_off(
+    warehouse: Warehouse, catalog: Catalog, waited_for: Collection[QueueName], as_of: datetime
+) -> list[tuple[Place, Row]]:
+    """Find the queues that are off, and those whose activation is off, where no message waits.
+
+    Args:
+        warehouse: the tables.
+        catalog: the queues.
+        waited_for: queues in which, or for which, messages wait.
+        as_of: the instant.
+    """
+    known = small_frame(warehouse.spark, list(catalog.queue_rows()), CATALOG_QUEUES)
+    events = events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of)
+    off = {
+        (row["instance"], row["database"], row["queue"]): row
+        for row in collect_rows(queues_off(known, events))
+    }
+    found = []
+    for name, row in off.items():
+        details = {"since": row["off_since"], "poison_message_id": None}
+        seen = {"_is_seen": row["off_source"] == "snapshot", "_is_unknown": False}
+        found.append((name, _nothing(QueueOff(), name, {**details, **seen}, row["off_since"])))
+    for name, reason in static_reasons(catalog, [row[:3] for row in catalog.queue_rows()]).items():
+        if reason == ACTIVATION_OFF and name not in off:
+            details = {"reason": reason, "last_receive": None}
+            found.append((name, {**_nothing(NotReceived(), name, details, None), "severity": ORDER}))
+    return [(("receive", *name), row) for name, row in found if name not in waited_for]
+
+
 def _finding(cause: Cause, row: Row) -> Row:
-    details = {**{name: row[f"d_{name}"] for name in cause.columns}, "messages": 0}
+    details = {name: row[f"d_{name}"] for name in cause.columns}
+    return _nothing(cause, (), details, details["seen_at"])
+
+
+def _nothing(cause: Cause, queue: Sequence[str], details: Row, since: datetime | None) -> Row:
+    """A cause of no message, with its row of details."""
     nothing = {"messages": 0, "conversations": 0, "example_message_id": ""}
-    since = {"since": details["seen_at"]}
-    return {"code": cause.code, "severity": cause.severity, **nothing, **since, "details": [details]}
+    row = {**dict(zip(QUEUE, queue, strict=False)), **details, "messages": 0}
+    return {"code": cause.code, "severity": cause.severity, **nothing, "since": since, "details": [row]}

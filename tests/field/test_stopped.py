@@ -137,3 +137,62 @@ def _without_rows(line: str) -> str:
     if "end" in read:
         read["rows"] -= 6
     return json.dumps(read)
+
+
+DESK = (
+    '"name":"DeskQueue","is_receive_enabled":true,"is_enqueue_enabled":true,"is_activation_enabled":false,'
+    '"activation_procedure":null'
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "severity", "says", "stopped"),
+    [
+        (
+            DESK.replace('receive_enabled":true', 'receive_enabled":false'),
+            "queue_off",
+            "stopped",
+            "0 messages wait for queue MILL1.PressDB.DeskQueue, which was seen off at 2026-11-20T10:00:00Z",
+            True,
+        ),
+        (
+            DESK.replace("null", '"[dbo].[RunDesk]"'),
+            "not_received",
+            "order",
+            "activation of MILL1.PressDB.DeskQueue is off, and 0 messages wait there",
+            False,
+        ),
+    ],
+)
+def test_what_is_off_is_told_where_nothing_waits(
+    session: SparkSession, tmp_path: Path, found: str, code: str, severity: str, says: str, stopped: bool
+) -> None:
+    case = Case.copied("field-28-dropped-monitor", tmp_path / "case")
+    [capture] = (case.folder / "captures").glob("*.jsonl")
+    lines = capture.read_text()
+    assert DESK in lines
+    capture.write_text(lines.replace(DESK, found))
+    night = case.published("latest")
+    assert ("1 of 5 queues is stopped" in night.out) == stopped
+    why = case.ask("why")["findings"]
+    [finding] = [each for each in why if each["queue"] == "DeskQueue"]
+    assert (finding["code"], finding["severity"], finding["messages"]) == (code, severity, 0)
+    assert finding["sentence"] == says
+    assert says in case.job("why").out
+    kept = case.table("findings", ["code", "queue", "messages"])
+    assert {"code": code, "queue": "DeskQueue", "messages": 0} in kept
+
+
+def test_receives_that_take_nothing(session: SparkSession, tmp_path: Path) -> None:
+    """The monitor says RECEIVES_OCCURRING, and all messages of one capture stand in the next one."""
+    case = Case.copied("field-28-dropped-monitor", tmp_path / "case")
+    [newest] = (case.folder / "captures").glob("*.jsonl")
+    earlier = (
+        newest.read_text().replace("2026-11-20T10:00:0", "2026-11-20T09:45:0").replace("87D59930", "97D59930")
+    )
+    (case.folder / "captures" / "MILL1-20261120T094500Z.jsonl").write_text(earlier)
+    case.published("latest")
+    [finding] = [each for each in case.ask("why")["findings"] if each["code"] == "not_received"]
+    assert (finding["severity"], finding["messages"]) == ("stopped", 9)
+    assert [row["reason"] for row in finding["details"]] == ["receives_occurring"]
+    assert "the monitor is RECEIVES_OCCURRING, and no message left the queue" in finding["sentence"]

@@ -34,7 +34,8 @@ FIRST_TO_LOOK_AT = (
     (
         "14 messages have level 5 as no rule of SQL1.Claims fits, while others beside them have a higher "
         "level by a rule",
-        "add a rule if they are to go first: USE [Claims]; CREATE BROKER PRIORITY [SubmitClaim "
+        "add a rule if they are to go first; conversations that exist keep their level: USE [Claims]; "
+        "CREATE BROKER PRIORITY [SubmitClaim "
         "//acme/claims/Intake //acme/portal/Standard] FOR CONVERSATION SET (CONTRACT_NAME = [SubmitClaim], "
         "LOCAL_SERVICE_NAME = [//acme/claims/Intake], REMOTE_SERVICE_NAME = N'//acme/portal/Standard', "
         "PRIORITY_LEVEL = 9);",

@@ -51,6 +51,11 @@ def alter_criterion(rule: str, criterion: str, name: str) -> str:
     )
 
 
+def alter_level(rule: str, level: int) -> str:
+    """Return the ALTER BROKER PRIORITY, on one line, that gives a rule another level."""
+    return f"ALTER BROKER PRIORITY {quote_name(rule)} FOR CONVERSATION SET (PRIORITY_LEVEL = {level})"
+
+
 def quote_queue(queue: str, schema: str | None) -> str:
     """Return a queue as an identifier, with its schema if it is known.
 

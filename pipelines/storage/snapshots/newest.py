@@ -31,6 +31,22 @@ def read_newest_views(warehouse: Warehouse, view: str, as_of: datetime) -> Newes
     }
 
 
+def read_complete_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], list[datetime]]:
+    """When complete views of each queue up to as_of were taken, in order.
+
+    Args:
+        warehouse: what to read; one without snapshots has none.
+        as_of: snapshots that were taken later do not count.
+    """
+    found: dict[tuple[str, str, str], list[datetime]] = {}
+    if warehouse.exists(SNAPSHOTS):
+        is_of_queue = F.col("view").contains(".") & F.col("complete") & (F.col("taken_at") <= F.lit(as_of))
+        for row in collect_rows(warehouse.read(SNAPSHOTS).where(is_of_queue).orderBy("taken_at")):
+            name = row["instance"], row["database"], queue_of(row["view"])
+            found.setdefault(name, []).append(row["taken_at"])
+    return found
+
+
 def read_newest_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], datetime]:
     """When each queue's newest view up to as_of was taken.
 

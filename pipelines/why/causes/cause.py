@@ -137,6 +137,7 @@ class Cause:
         columns: of its details, each with an SQL expression over `rows_of_details`.
         holds_without_broker: whether it says something of a message whose database has Service Broker off.
         is_of_place: whether it holds for a place, also where no message waits.
+        are_details_few: whether details are of kinds of messages; else of single groups, messages or texts.
         most_details: rows of details at most; None for no limit but that of the answer.
         greatest: the column whose greatest values come first in details, where messages do not decide.
     """
@@ -147,11 +148,12 @@ class Cause:
     columns: ClassVar[Mapping[str, str]]
     holds_without_broker: ClassVar[bool] = False
     is_of_place: ClassVar[bool] = False
+    are_details_few: ClassVar[bool] = True
     most_details: ClassVar[int | None] = None
     greatest: ClassVar[str | None] = None
 
     def severity_of(self, oldest: datetime, teller: Teller) -> str:
-        """The severity at a place, from the moment since which its oldest message with the cause waits."""
+        """The severity at a place, from the moment since which its oldest message is known to have it."""
         return self.severity
 
     def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:

@@ -4,9 +4,7 @@ from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_count
 from pipelines.why.causes.cause import STOPPED, Cause, Occurrence, format_database_of, format_time, same
 
-ROUTES = (
-    "routes that name the old broker id have to be made again with the new one, and conversations begun again"
-)
+ROUTES = "make the routes that name the old broker id again with the new one, then begin new conversations"
 
 
 class BrokerDisabled(Cause):
@@ -15,8 +13,9 @@ class BrokerDisabled(Cause):
     What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
     order, readers or rules holds beside it.
 
-    To do: turn it on with ENABLE_BROKER; in a copy that stays beside its original with NEW_BROKER, which ends
-    all its conversations (the vendor's page "ALTER DATABASE SET Options").
+    To do: turn it on with ENABLE_BROKER, which needs an exclusive lock on the database; in a copy that stays
+    beside its original with NEW_BROKER, which ends all its conversations (the vendor's page "ALTER DATABASE
+    SET Options").
     """
 
     code = "broker_disabled"
@@ -36,8 +35,9 @@ class BrokerDisabled(Cause):
     def action(self, at: Occurrence) -> str:
         database = quote_name(at.first["database"])
         return (
-            "turn it on; in a copy that stays beside its original, SET NEW_BROKER in place of ENABLE_BROKER, "
-            f"which ends all its conversations: ALTER DATABASE {database} SET ENABLE_BROKER"
+            "turn it on, which waits until no other session uses the database; in a copy that stays beside "
+            "its original, SET NEW_BROKER in place of ENABLE_BROKER, which ends all its conversations: "
+            f"ALTER DATABASE {database} SET ENABLE_BROKER"
         )
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
@@ -104,4 +104,4 @@ class ConversationsGone(OfDatabase):
     def action(self, at: Occurrence) -> str:
         if at.first["broker_changed"]:
             return ROUTES
-        return "find out who ended them, or whether the database was restored, before new ones are begun"
+        return "find out who ended them, or whether the database was restored, before you begin new ones"

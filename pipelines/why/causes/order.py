@@ -63,6 +63,7 @@ class OwnGroupFirst(Cause):
     """
 
     code = "own_group_first"
+    are_details_few = False
     severity = ORDER
     condition = "is_behind_own"
     columns = {
@@ -127,12 +128,13 @@ class FirstInLine(Cause):
     def sentence(self, at: Occurrence) -> str:
         if at.is_sent:
             return f"{at.count()} would be sent next; no log says why they are still there"
-        return f"{at.count()} would be taken by the next RECEIVE"
+        return f"the next RECEIVE would take {at.count()}"
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
             return (
-                "look at the network, the routes and the far instance; a snapshot shows transmission_status"
+                "look at the network, the routes and the far instance; a capture shows what the server says "
+                "of it (transmission_status)"
             )
         tasks = at.first.get("_tasks") if at.details else None
         if tasks == 0:

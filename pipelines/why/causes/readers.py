@@ -30,20 +30,28 @@ SILENCE = {
     "max_queue_readers": "all of MAX_QUEUE_READERS were busy at the monitor's last check",
     "no_reader_started": "the monitor's last check called for a reader, and none received",
     "notified": "the application was notified and did not RECEIVE",
+    "receives_occurring": (
+        "the monitor is RECEIVES_OCCURRING, and no message left the queue between the last complete snapshots"
+    ),
     "not_due": "the monitor had no reason to start a reader since",
     None: "why no reader was started is not known",
 }
 """Why nothing was received, by the reason of `not_received`."""
+UNKNOWN_POISON = (
+    "see in the error log whether five rollbacks turned it off: the same message would do it again; else "
+)
 OFF = "off_name string, off_instance string, off_database string, off_queue string, poison_message_id string"
 
 
 class GroupLocked(Cause):
     """An open transaction holds the group. The details have the transaction, its session and since when.
 
-    To do: commit that transaction, or roll it back.
+    To do: see what that session does, and let it commit. A rollback counts for the five in a row that turn
+    the queue off.
     """
 
     code = "group_locked"
+    are_details_few = False
     severity = BLOCKED
     condition = "state = 'group_locked'"
     columns = {
@@ -68,8 +76,8 @@ class GroupLocked(Cause):
 
     def action(self, at: Occurrence) -> str:
         if at.first["transaction_id"] is None:
-            return "end the transaction that holds the group"
-        return "end that transaction: commit it, or roll it back"
+            return "find the session that holds the group (sys.dm_tran_locks), and let it commit"
+        return "see what that session does; the group is free once it commits or rolls back"
 
 
 class OfReaders(Cause):
@@ -163,7 +171,7 @@ class QueueOff(Cause):
     def action(self, at: Occurrence) -> str:
         poison = at.first["poison_message_id"]
         mend = f"first mend the reader of message {poison}, or take that message out, else it turns the queue"
-        first_do = f"{mend} off again; then " if poison else ""
+        first_do = f"{mend} off again; then " if poison else UNKNOWN_POISON
         return f"{first_do}{_alter_queue(at)} WITH STATUS = ON"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
@@ -173,10 +181,12 @@ class QueueOff(Cause):
 class NotReceived(OfReaders):
     """Nothing was received from the queue since the message arrived.
 
-    It is known where the log has receives of the instance, or a snapshot shows the monitor as NOTIFIED.
-    The reason is `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started`, `notified` or
-    `not_due`, by the [monitor](activation.md) as it is replayed. The queue is stopped if a message has waited
-    `why.stopped_after` of the [settings](settings.md) (10 min); before that, it may be a matter of order.
+    It is known where the log has receives of the instance, a snapshot shows the monitor as NOTIFIED, or it
+    shows RECEIVES_OCCURRING and no message left the queue between its complete snapshots. The reason is
+    `notified`, `receives_occurring`, `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started`
+    or `not_due`, by the [monitor](activation.md) as it is replayed. The queue is stopped if a message has
+    waited `why.stopped_after` of the [settings](settings.md) (10 min) while this was known; before that, it
+    may be a matter of order. Where no message waits, the finding says that activation is off.
 
     To do: see why no reader runs: activation of the queue, its procedure, the log of the application.
     """
@@ -191,6 +201,8 @@ class NotReceived(OfReaders):
 
     def sentence(self, at: Occurrence) -> str:
         queue = at.first
+        if not at.messages:
+            return f"activation of {format_queue_of(queue)} is off, and {at.count('wait')} there"
         last = queue["last_receive"]
         known = f"the last RECEIVE was at {format_time(last)}" if last else "no RECEIVE is known"
         return (
@@ -203,13 +215,21 @@ class NotReceived(OfReaders):
         procedure = at.teller.procedure_of(*[queue[name] for name in QUEUE])
         if queue["reason"] == "activation_off":
             return f"turn its activation on: {_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+        if queue["reason"] == "receives_occurring":
+            return (
+                "see what the tasks of the queue do (sys.dm_broker_activated_tasks): one may hold messages "
+                "in an open transaction"
+            )
+        if queue["reason"] == "max_queue_readers":
+            return "see what the readers that run are busy with; raise MAX_QUEUE_READERS if more can help"
         if procedure is not None:
             return (
-                f"read the error log of the server, and run the procedure {procedure} by hand to see it fail"
+                f"read the error log of the server, and run the procedure {procedure} by hand to see it "
+                "fail; it receives messages as a reader does"
             )
         if queue["reason"] == "notified":
             return "look at the external application that was notified, and at the error log of the server"
-        return "see why no reader runs: activation of the queue, the application's log"
+        return "see whether the application that reads the queue runs, and read its log"
 
 
 class RolledBack(Cause):
@@ -219,6 +239,7 @@ class RolledBack(Cause):
     """
 
     code = "rolled_back"
+    are_details_few = False
     severity = BLOCKED
     condition = "times is not null and kind <> 'transmission'"
     columns = same("message_id", "times", "last_transaction_id")

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import DEFAULT_LEVEL
-from pipelines.config.rules.tsql_script import alter_criterion, quote_name
+from pipelines.config.rules.tsql_script import alter_criterion, alter_level, quote_name
 from pipelines.console.wording import format_count
 from pipelines.why.causes.cause import (
     HOLDER,
@@ -21,6 +21,7 @@ from pipelines.why.causes.cause import (
 from pipelines.why.places import Row
 from pipelines.why.rules import KIND
 
+KEEP_LEVEL = "conversations that exist keep their level"
 NEW_LEVEL = 9
 """The level of a rule that a proposed statement gives where no other endpoint shows one."""
 OF_CHANGE = {
@@ -41,7 +42,7 @@ class RuleNewerThanEndpoint(Cause):
     usual case.
 
     To do: let readers drain the conversations first, then end them and start new ones. END CONVERSATION
-    deletes their unread messages (the vendor's page "END CONVERSATION").
+    deletes the unread messages in its queue (the vendor's page "END CONVERSATION").
     """
 
     code = "rule_newer_than_endpoint"
@@ -121,7 +122,7 @@ class NearMiss(Cause):
         where = at.teller.place_of_rule(*[rule[name] for name in ("instance", "database", "rule")])
         alter = alter_criterion(rule["rule"], rule["criterion"], rule["endpoint_has"])
         return (
-            f"correct the name{f' in {where}' if where else ''}; conversations that exist keep their level: "
+            f"correct the name{f' in {where}' if where else ''}; {KEEP_LEVEL}{_honor(at)}: "
             f"USE {quote_name(rule['database'])}; {alter}"
         )
 
@@ -131,7 +132,7 @@ class OtherSideOnly(Cause):
 
     Each end takes its level from the rules of its own database.
 
-    To do: add the rule that the action prints.
+    To do: add the rule that the action prints. Existing conversations keep their level.
     """
 
     code = "other_side_only"
@@ -153,7 +154,7 @@ class OtherSideOnly(Cause):
 
     def action(self, at: Occurrence) -> str:
         statement = format_statement(at.first, at.first["other_level"])
-        return f"add the rule for this side{_honor(at)}: {statement}"
+        return f"add the rule for this side; {KEEP_LEVEL}{_honor(at)}: {statement}"
 
 
 class MoreSpecificRule(Cause):
@@ -161,7 +162,8 @@ class MoreSpecificRule(Cause):
 
     See the [ladder](semantics.md#priority-of-an-endpoint).
 
-    To do: change one of the two. Existing conversations keep their level.
+    To do: raise the rule that wins, if these messages are to go first. Existing conversations keep their
+    level.
     """
 
     code = "more_specific_rule"
@@ -186,7 +188,12 @@ class MoreSpecificRule(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"raise {at.first['winning_rule']!r}, or drop it; conversations that exist keep their level"
+        rule = at.first
+        alter = alter_level(rule["winning_rule"], rule["level"])
+        return (
+            f"if they are to go first, raise {rule['winning_rule']!r}; {KEEP_LEVEL}{_honor(at)}: "
+            f"USE {quote_name(rule['database'])}; {alter}"
+        )
 
 
 _OTHERS = (RuleNewerThanEndpoint, RuleChangedSince, NearMiss, OtherSideOnly, MoreSpecificRule)
@@ -197,7 +204,8 @@ class NoRule(Cause):
 
     No cause above holds.
 
-    To do: add the rule that the action prints, if these messages are to go first.
+    To do: add the rule that the action prints, if these messages are to go first. Existing conversations keep
+    their level.
     """
 
     code = "no_rule"
@@ -214,7 +222,8 @@ class NoRule(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"add a rule if they are to go first{_honor(at)}: {format_statement(at.first, NEW_LEVEL)}"
+        statement = format_statement(at.first, NEW_LEVEL)
+        return f"add a rule if they are to go first; {KEEP_LEVEL}{_honor(at)}: {statement}"
 
 
 def _honor(at: Occurrence) -> str:
@@ -225,10 +234,15 @@ def _honor(at: Occurrence) -> str:
 
 
 def _drain_first(at: Occurrence) -> str:
-    return (
-        "existing conversations keep their level until they end; let readers drain them first; only then end "
-        f"them and start new ones; {format_count(at.messages, 'unread message')} would be lost now"
+    """Without harm: END CONVERSATION deletes what waits in its queue, and sends what waits to be sent."""
+    keep, then = (
+        "existing conversations keep their level until they end",
+        "only then end them and start new ones",
     )
+    if at.is_sent:
+        return f"{keep}; let their messages be sent and read first; {then}{_honor(at)}"
+    lost = f"{format_count(at.messages, 'unread message')} would be lost now"
+    return f"{keep}; let readers drain them first; {then}; {lost}"
 
 
 def _hold(at: Occurrence) -> str:

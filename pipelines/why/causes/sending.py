@@ -23,7 +23,8 @@ class HonorOff(Cause):
     why it waits. For messages within one instance the vendor's pages disagree: by "CREATE BROKER PRIORITY"
     their level is not used, by "Conversation Priorities" it counts once they wait in the transmission queue.
 
-    To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON (the vendor's page "ALTER DATABASE SET Options").
+    To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON. A conversation with messages that wait takes it up
+    after some of them are sent (the vendor's page "ALTER DATABASE SET Options").
     """
 
     code = "honor_off"
@@ -41,7 +42,8 @@ class HonorOff(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"ALTER DATABASE {quote_name(at.first['database'])} SET HONOR_BROKER_PRIORITY ON"
+        alter = f"ALTER DATABASE {quote_name(at.first['database'])} SET HONOR_BROKER_PRIORITY ON"
+        return f"turn it on; what waits takes it up after some of its conversation is sent: {alter}"
 
 
 class TransmissionStatus(Cause):
@@ -54,6 +56,7 @@ class TransmissionStatus(Cause):
     """
 
     code = "transmission_status"
+    are_details_few = False
     severity = STOPPED
     holds_without_broker = True
     condition = "status is not null"
@@ -71,7 +74,7 @@ class TransmissionStatus(Cause):
         return f"{at.count('are')} still there, and the server says why{of_first}: {first['text']}{more}"
 
     def action(self, at: Occurrence) -> str:
-        return "do what the text asks for; it is the server's own"
+        return "do what the text of the server asks for, on this side or at the far one"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         return ("waiting",)

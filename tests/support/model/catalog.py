@@ -23,6 +23,12 @@ class Catalog:
                 return is_on(entry.get("honor_broker_priority", False))
         return None
 
+    def queues(self) -> Iterator[QueueKey]:
+        """All queues that it mentions."""
+        for instance_name, database_name, entry in self._databases():
+            for candidate in entry.get("queues") or []:
+                yield instance_name, database_name, candidate["name"]
+
     def queue(self, queue: QueueKey) -> Row:
         """What it says of the queue; empty where it does not mention it."""
         for instance_name, database_name, entry in self._databases():

@@ -9,9 +9,10 @@ from typing import Any
 
 from .moment import KINDS, STATES, Moment, Names, OpenMessage
 from .spelling import canonical
-from .vocabulary import Row, utf8
+from .transmission import queue_off
+from .vocabulary import Row, is_on, utf8
 from .why_positions import first_details, messages_ahead, own_group_details, position_of
-from .why_queues import broker_off, queue_causes
+from .why_queues import broker_off, off_details, queue_causes, queue_events, queue_of, queue_row
 from .why_rules import rule_causes
 
 CODES = (
@@ -96,29 +97,49 @@ def why(moment: Moment, filters: Filters = EVERYTHING, *, limit: int = 10) -> Ro
     return {
         "as_of": moment.as_of,
         **_answer(moment, causes, chosen, limit),
-        "findings": findings_of(places),
+        "findings": sorted([*findings_of(places), *queues_off(moment, filters)], key=_place_in_findings),
         "places": places,
     }
 
 
+def queues_off(moment: Moment, filters: Filters) -> list[Row]:
+    """The queues that are off, or whose activation is off, where no message waits."""
+    if filters != EVERYTHING:
+        return []
+    waited_for = {message.queue for message in moment.open_messages if message.kind == "receive"}
+    for message in moment.open_messages:
+        if message.state == "transmission" and (off := queue_off(moment.state, message.message)):
+            waited_for.add(off)
+    found = []
+    altered = {queue_of(event) for event in queue_events(moment, "QUEUE_ALTERED")}
+    for queue in {*moment.catalog.queues(), *altered} - waited_for:
+        where = {"kind": "receive", **queue_row(queue), "messages": 0, "conversations": 0}
+        internal = moment.catalog.queue(queue).get("activation")
+        if moment.state.is_off(queue):
+            row = {**off_details(moment, queue), "messages": 0}
+            found.append({"code": "queue_off", "severity": "stopped", **where, "details": [row]})
+        elif internal is not None and not is_on(internal.get("status", True)):
+            row = {**queue_row(queue), "reason": "activation_off", "last_receive": None, "messages": 0}
+            found.append({"code": "not_received", "severity": "order", **where, "details": [row]})
+    return found
+
+
 def findings_of(places: list[Row]) -> list[Row]:
-    """One row a cause and place: worst severity first, then most messages, as in CODES, by place."""
+    """One row a cause and place."""
     found = []
     for place in places:
         where = {name: place[name] for name in ("kind", "instance", "database", "queue")}
         for cause in place["causes"]:
             counts = {name: cause[name] for name in ("messages", "conversations", "details")}
             found.append({"code": cause["code"], "severity": cause["severity"], **where, **counts})
-    return sorted(
-        found,
-        key=lambda row: (
-            SEVERITIES.index(row["severity"]),
-            -row["messages"],
-            CODES.index(row["code"]),
-            KINDS.index(row["kind"]),
-            *(utf8(row[name] or "") for name in ("instance", "database", "queue")),
-        ),
-    )
+    return found
+
+
+def _place_in_findings(row: Row) -> tuple[Any, ...]:
+    """Worst severity first, then most messages, as in CODES, by place."""
+    names = [utf8(row[name] or "") for name in ("instance", "database", "queue")]
+    order = SEVERITIES.index(row["severity"]), -row["messages"], CODES.index(row["code"])
+    return *order, KINDS.index(row["kind"]), *names
 
 
 def waits(moment: Moment) -> list[Row]:

@@ -24,13 +24,13 @@ def queue_causes(moment: Moment, message: OpenMessage) -> dict[str, Row]:
     found: dict[str, Row | None] = {"transmission_status": status}
     if message.kind == "receive":
         found["group_locked"] = _lock(moment, message) if message.state == "group_locked" else None
-        found["queue_off"] = _off(moment, message.queue) if message.state == "queue_off" else None
+        found["queue_off"] = off_details(moment, message.queue) if message.state == "queue_off" else None
         found["not_received"] = _not_received(moment, message)
         found["rolled_back"] = _rolled_back(moment, message)
         found |= _monitor_causes(moment, message)
     if message.state == "transmission":
         off = queue_off(moment.state, message.message)
-        found["queue_off"] = _off(moment, off) if off else None
+        found["queue_off"] = off_details(moment, off) if off else None
         is_explained = found["queue_off"] is not None or found["transmission_status"] is not None
         found["honor_off"] = None if is_explained else _honor_off(moment, message)
     return {code: details for code, details in found.items() if details is not None}
@@ -142,7 +142,8 @@ def _received(moment: Moment, events: tuple[Row, ...]) -> list[Row]:
 # queue_off
 
 
-def _off(moment: Moment, queue: QueueKey) -> Row:
+def off_details(moment: Moment, queue: QueueKey) -> Row:
+    """Since when a queue is off, and the message behind it."""
     poison = [
         (last["event_time"], other.message_id)
         for other in moment.open_messages
