@@ -10,7 +10,7 @@ from pipelines.config.mapping import Condition, MappedColumns, Translations
 from pipelines.config.shape import Shape, check
 from pipelines.config.yaml_file import load_yaml
 
-LogName = Literal["sql-trace"]
+LogName = Literal["sql-trace", "xe-flat", "xe-xml"]
 """The built-in mappings of sources under `inputs.logs`."""
 BUILT_IN: tuple[str, ...] = get_args(LogName)
 LogTable = Literal["endpoint_events", "message_events", "queue_events"]
@@ -27,12 +27,14 @@ class LogIds(Shape):
         database: the server's number of the database.
         database_name: its name, which goes before the number.
         queue: the number of a queue as an object of its database.
+        are_needed: whether numbers without names are refused at once; else their rows lack a name.
     """
 
     instance: str | None = None
     database: str | None = None
     database_name: str | None = None
     queue: str | None = None
+    are_needed: bool = True
 
 
 class LogRows(Shape):
@@ -50,6 +52,7 @@ class LogMapping(Shape):
     """How the rows of a log become events.
 
     Attributes:
+        time: the column with the time of a row.
         times: whether its times are UTC, or those of the server's clock.
         needed: the columns without which a file says nothing; others are null where a file lacks them.
         also: what files call columns, too.
@@ -58,8 +61,10 @@ class LogMapping(Shape):
         class_of: the columns by which rows are counted that lack something.
         counted: rows that are counted, and are no events, by name.
         rows: which rows become events; they are tried for each table.
+        xml: the column of a file with the XML of a row, which has all others; None where the file has them.
     """
 
+    time: str
     times: Literal["utc", "local"]
     needed: tuple[str, ...]
     also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -68,10 +73,21 @@ class LogMapping(Shape):
     class_of: tuple[str, ...]
     counted: dict[str, tuple[Condition, ...]] = Field(default_factory=dict)
     rows: tuple[LogRows, ...]
+    xml: str | None = None
+
+    @property
+    def known(self) -> list[tuple[Condition, ...]]:
+        """The conditions of rows that are known, each several that hold together."""
+        return [*(part.where for part in self.rows), *self.counted.values()]
+
+    @property
+    def in_file(self) -> tuple[str, ...]:
+        """The columns that a file has, by their own names."""
+        return self.read if self.xml is None else (self.xml,)
 
     @property
     def read(self) -> tuple[str, ...]:
-        """The columns of a file that are read, by their own names."""
+        """The columns of rows that are read, by their own names."""
         of_rows = [
             name
             for part in self.rows
@@ -81,9 +97,23 @@ class LogMapping(Shape):
             )
         ]
         of_counted = [condition.from_ for several in self.counted.values() for condition in several]
-        of_ids = list(self.ids.model_dump().values())
-        named = [*self.needed, *self.class_of, *of_ids, *of_rows, *of_counted]
+        of_ids = list(self.ids.model_dump(exclude={"are_needed"}).values())
+        named = [self.time, *self.needed, *self.class_of, *of_ids, *of_rows, *of_counted]
         return tuple(dict.fromkeys(name for name in named if name and not name.startswith(MADE)))
+
+
+class LogOfXml(Shape):
+    """A mapping of rows that are XML.
+
+    Attributes:
+        base: the mapping of what the XML has.
+        xml: the column with the XML.
+        also: what files call it, too.
+    """
+
+    base: str
+    xml: str
+    also: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 def mapping_path(name: str) -> str:
@@ -95,4 +125,8 @@ def mapping_path(name: str) -> str:
 def built_in(name: str) -> LogMapping:
     """A built-in mapping of a log."""
     file = load_yaml(mapping_path(name))
-    return check(LogMapping, file)
+    if not (isinstance(file.data, dict) and "base" in file.data):
+        return check(LogMapping, file)
+    of_xml = check(LogOfXml, file)
+    changed = {"xml": of_xml.xml, "needed": (of_xml.xml,), "also": of_xml.also}
+    return built_in(of_xml.base).model_copy(update=changed)

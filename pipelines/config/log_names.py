@@ -63,7 +63,7 @@ def require_names(file: YamlFile, logs: Iterable[LogSource], names: LogNames) ->
                 f"has {key} by number, and no capture names them; add {key}: {{5: NAME}}",
             )
             for key, is_needed in needed.items()
-            if is_needed and key not in log.model_fields_set
+            if is_needed and ids.are_needed and key not in log.model_fields_set
         ]
     if problems:
         raise ConfigError(*problems)

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -34,6 +36,8 @@ from pipelines.storage.warehouse import Warehouse
 
 INCOMPLETE = "incomplete"
 """What the names of counts begin with, of rows that lack what an event needs; their class follows."""
+OTHERS = "other_events"
+"""The count of rows of other classes or events."""
 LACKING = r"^missing_[a-z_]+(,missing_[a-z_]+)*$"
 
 
@@ -154,10 +158,9 @@ def _without_incomplete(rows: DataFrame) -> tuple[Counter[str], DataFrame]:
 
 
 def _counted(raw: DataFrame, log: LogReading) -> Counter[str]:
-    """How many rows there are of those that are counted alone."""
-    named = log.mapping.counted
-    if not named:
-        return Counter()
-    whole = raw.where(~F.col("broken"))
-    [found] = whole.agg(*[F.count_if(log.holds(each)).alias(name) for name, each in named.items()]).collect()
-    return Counter({name: found[name] for name in named if found[name]})
+    """How many rows there are of those that are counted alone, and of those that no part knows."""
+    whole, named = raw.where(~F.col("broken")), log.mapping.counted
+    is_known = reduce(or_, map(log.holds, log.mapping.known))
+    counts = [F.count_if(log.holds(each)).alias(name) for name, each in named.items()]
+    [found] = whole.agg(*counts, F.count_if(~is_known).alias(OTHERS)).collect()
+    return Counter({name: found[name] for name in (*named, OTHERS) if found[name]})

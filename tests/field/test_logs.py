@@ -75,7 +75,7 @@ def test_batches_count_a_log_once_and_its_incomplete_rows_by_class(server: Case)
     [row] = [row for row in server.table("batches") if row["source"] == "logs/trace"]
     counts = tuple(row[name] for name in ("events", "accepted", "duplicates", "rejected", "pending"))
     assert counts == (4, 4, 0, 0, 0)
-    assert dict(row["counts"]) == {"incomplete_163_1": 1, "forwarding_dropped": 1}
+    assert dict(row["counts"]) == {"incomplete_163_1": 1, "forwarding_dropped": 1, "other_events": 1}
     assert {row["source"] for row in server.table("files")} == {"endpoint_events", "logs/trace"}
 
 

@@ -23,6 +23,7 @@ from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.mapped_rows import SourceMapping, holds
 from pipelines.storage.inputs.paths import is_empty_folder, list_files
 from pipelines.storage.inputs.read import by_version, read_input
+from pipelines.storage.inputs.xml_columns import with_xml_columns
 from schemas import EventContract
 from schemas.events import OF_LOGS
 from schemas.table import optional
@@ -55,7 +56,8 @@ class LogReading:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns of its rows, those that are made of ids last."""
-        return (*self.mapping.read, INSTANCE, DATABASE, QUEUE)
+        of_xml = () if self.mapping.xml is None else (self.mapping.xml,)
+        return (*self.mapping.read, INSTANCE, DATABASE, QUEUE, *of_xml)
 
     def column(self, name: str) -> Column:
         """A column of its rows."""
@@ -133,15 +135,15 @@ def read_log(
         for number, (part, (contract, _)) in enumerate(zip(parts, taken, strict=True))
     ]
     rows = _with_numbers(union_all(frames), log)
-    labels = [F.coalesce(F.trim(log.column(name)), F.lit("")) for name in log.mapping.class_of]
+    labels = [F.nullif(F.trim(log.column(name)), F.lit("")) for name in log.mapping.class_of]
     return _with_names(rows, log).withColumn("class", F.concat_ws("_", *labels))
 
 
 def taken_contract(log: LogReading, there: Sequence[str], format: Format) -> EventContract:
     """What is read of a file with these columns; of JSON lines, which leave out nulls, all."""
-    called = {log.alias(name): found for name in log.mapping.read if (found := _called(log, name, there))}
+    called = {log.alias(name): found for name in log.mapping.in_file if (found := _called(log, name, there))}
     if format == "json" or not there:
-        called = {log.alias(name): name for name in log.mapping.read} | called
+        called = {log.alias(name): name for name in log.mapping.in_file} | called
     return EventContract(
         source=log.source,
         columns=tuple(optional(alias, "string", "") for alias in called),
@@ -166,7 +168,7 @@ def columns_there(log: LogReading, path: str) -> list[str]:
     Raises:
         InputError: it can't be read.
     """
-    return [name.strip() for name in column_names(path, log.given.format, log.mapping.read)]
+    return [name.strip() for name in column_names(path, log.given.format, log.mapping.in_file)]
 
 
 def compare_log(log: LogReading) -> tuple[int, list[str]]:
@@ -219,10 +221,15 @@ def _with_all(rows: DataFrame, log: LogReading) -> DataFrame:
     nothing = F.lit(None).cast("string")
     texts = {
         alias: F.col(alias) if alias in rows.columns else nothing
-        for alias in map(log.alias, log.mapping.read)
+        for alias in map(log.alias, log.mapping.in_file)
     }
-    return rows.select(
+    found = rows.select(
         *[text.alias(alias) for alias, text in texts.items()], "broken", "unreadable", "mistyped", "raw"
+    )
+    if log.mapping.xml is None:
+        return found
+    return with_xml_columns(
+        found, log.alias(log.mapping.xml), {log.alias(name): name for name in log.mapping.read}
     )
 
 
