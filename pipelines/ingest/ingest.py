@@ -218,7 +218,7 @@ def ingest(
                 # Views of one moment cannot contradict each other.
                 moments = {each.taken_at for each in new.snapshots.snapshots}
                 is_one_moment = number == 1 and not inputs and len(moments) == 1
-                complete = None if is_one_moment else complete_views(warehouse, number)
+                complete = None if is_one_moment else complete_views(warehouse, number, materialize)
                 close_at = CloseAt.at(as_of, newest, warehouse.first_day)
                 batch = _plan_batch(settings, inputs, snapshot_batch, complete, completed, close_at)
                 state = write_ledger(warehouse, batch, materialize_state)

@@ -42,15 +42,15 @@ def name_messages(seen: Rows, logged: Rows) -> DataFrame:
     return _named_messages(seen.messages, logged.messages, handles[0].unionByName(handles[1]))
 
 
-def name_messages_by_views(seen: Rows, materialize: Materialize) -> DataFrame:
+def name_messages_by_views(seen: Rows, materialize: Materialize, *, are_of_one_moment: bool) -> DataFrame:
     """`name_messages` for first snapshots, materialized: no other rows know ids or handles.
 
     Args:
         seen: rows from snapshots.
         materialize: computes a frame once.
-
-    No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
-    show it. Then one join is enough, and its rows are as many as the messages.
+        are_of_one_moment: whether all snapshots were taken at once. Of one moment no two endpoints of an
+            instance have the same handle, unless two databases show it. Then one join is enough, and its rows
+            are as many as the messages.
     """
 
     def with_ids(messages: DataFrame) -> DataFrame:
@@ -58,6 +58,8 @@ def name_messages_by_views(seen: Rows, materialize: Materialize) -> DataFrame:
 
     messages = seen.messages
     endpoints = seen.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
+    if not are_of_one_moment:
+        return with_ids(with_handles(messages, endpoints))
     joined = endpoints_by_handle(endpoints).join(messages, ["instance", "conversation_handle"], "right")
     found = with_ids(_in_conversations(joined, messages.columns))
     return found if found.count() == messages.count() else with_ids(with_handles(messages, endpoints))

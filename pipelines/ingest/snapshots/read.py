@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, TypeAlias
@@ -31,7 +31,7 @@ from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messag
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
 from pipelines.ingest.snapshots.queue_statuses import statuses_of
-from pipelines.ingest.snapshots.taken import NewSnapshots
+from pipelines.ingest.snapshots.taken import PLACE, NewSnapshots
 from pipelines.ingest.snapshots.validation import (
     REPEATED_KEY,
     find_equal_rows,
@@ -151,7 +151,7 @@ def take_snapshots(
     counted = [row for each in views.read.values() for row in each.counts]
     reports = [each.reports for each in views.read.values() if each.reports is not None]
     counting = {name: without_left_out(rows, warehouse.places) for name, rows in views.made.items()}
-    named = _with_names(warehouse, counting, events, materialize)
+    named = _with_names(warehouse, replace(views, made=counting), events, materialize)
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
         last = row["taken_at"] - timedelta(microseconds=1)
@@ -377,11 +377,12 @@ def _renamed(rows: DataFrame, snapshots: Sequence[ServerSnapshot]) -> DataFrame:
 
 def _with_names(
     warehouse: Warehouse,
-    made: Mapping[str, DataFrame],
+    views: ViewsRead,
     events: Mapping[str, DataFrame],
     materialize: Materialize,
 ) -> dict[str, DataFrame]:
     """The rows with the ids that events know, those of this batch and all before."""
+    made = views.made
     both = (MESSAGES, ENDPOINT_FACTS)
     shown = Rows(
         *[
@@ -395,7 +396,9 @@ def _with_names(
     if not events and not any(map(warehouse.exists, both)):
         # Nothing else can know the ids of messages or handles.
         if MESSAGES.name in made:
-            all_made[MESSAGES.name] = name_messages_by_views(shown, materialize)
+            all_made[MESSAGES.name] = name_messages_by_views(
+                shown, materialize, are_of_one_moment=len({each.taken_at for each in views.snapshots}) == 1
+            )
         if ENDPOINT_FACTS.name in made:
             all_made[ENDPOINT_FACTS.name] = shown.conversations
         return all_made
@@ -415,9 +418,9 @@ def _with_names(
 
 def _lack_endpoints(warehouse: Warehouse) -> bool:
     """Whether a snapshot that was ever taken, this batch included, has no view of endpoints."""
-    rows = collect_rows(warehouse.read(SNAPSHOTS).select("instance", "database", "taken_at", "view"))
-    place = [(row["instance"], row["database"], row["taken_at"]) for row in rows]
-    return bool({*place} - {each for each, row in zip(place, rows, strict=True) if row["view"] == ENDPOINTS})
+    has_endpoints = F.max((F.col("view") == ENDPOINTS).cast("int"))
+    taken = warehouse.read(SNAPSHOTS).groupBy(*PLACE).agg(has_endpoints.alias("has_endpoints"))
+    return not taken.where("has_endpoints = 0").isEmpty()
 
 
 def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:

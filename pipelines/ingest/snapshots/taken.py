@@ -15,8 +15,8 @@ from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
-from pipelines.config.snapshots.views import is_queue, queue_of
 from pipelines.engine.frames import among, small_frame
+from pipelines.engine.materialize import Materialize
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
@@ -204,24 +204,17 @@ def _state_of(snapshot: ServerSnapshot, view: str) -> tuple[str | None, int | No
     return (file.path, *_state(file))
 
 
-def complete_views(warehouse: Warehouse, number: int) -> DataFrame | None:
+def complete_views(warehouse: Warehouse, number: int, materialize: Materialize) -> DataFrame | None:
     """(instance, database, view, taken_at, queue) of all complete views; None if no snapshot was taken.
 
-    They are few. `queue` is null where the view is none.
+    `queue` is null where the view is none.
     """
     if not warehouse.exists(SNAPSHOTS):
         return None
-    views = collect_rows(warehouse.read(SNAPSHOTS).where(F.col("batch") <= number))
-    if not views:
+    taken = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
+    if taken.isEmpty():
         return None
-    complete = [
-        (row["instance"], row["database"], row["view"], row["taken_at"], _queue(row["view"]))
-        for row in views
-        if row["complete"]
-    ]
-    columns = "instance string, database string, view string, taken_at timestamp, queue string"
-    return small_frame(warehouse.spark, complete, columns)
-
-
-def _queue(view: str) -> str | None:
-    return queue_of(view) if is_queue(view) else None
+    # The queue stands behind the first dot: `pipelines.config.snapshots.views.queue_of`.
+    dot = F.instr("view", ".")
+    queue = F.when(dot > 0, F.substr("view", dot + 1, F.length("view")))
+    return materialize(taken.where("complete").select(*PLACE[:2], "view", "taken_at", queue.alias("queue")))

@@ -94,10 +94,11 @@ def test_messages_of_first_snapshots(session: SparkSession) -> None:
     """No events know ids; two endpoints with one handle give a message one conversation."""
     seen = rows(session, messages(session), creations="DIALOG_CREATED")
     own = frame(session, NAMED.replace("| m0", "| c1/initiator/0").replace("| m3", "| c2/target/Bill/8"))
-    found = name_messages_by_views(seen, same)
-    assert_same(found.select(*own.columns), own)
+    for are_of_one_moment in (True, False):
+        found = name_messages_by_views(seen, same, are_of_one_moment=are_of_one_moment)
+        assert_same(found.select(*own.columns), own)
     one_each = Rows(messages(session).where("database = 'B'"), seen.conversations.where("database <> 'A'"))
-    found = name_messages_by_views(one_each, same)
+    found = name_messages_by_views(one_each, same, are_of_one_moment=True)
     assert sorted(row.message_id for row in found.collect()) == [
         "H2/unknown/Bill/8",
         "H9/unknown/2",
@@ -105,7 +106,8 @@ def test_messages_of_first_snapshots(session: SparkSession) -> None:
         "c1/target/1",
     ]
     ends = rows(session, messages(session), creations="END_CONVERSATION")
-    assert {row.conversation_id for row in name_messages_by_views(ends, same).collect()} == {
+    found = name_messages_by_views(ends, same, are_of_one_moment=True)
+    assert {row.conversation_id for row in found.collect()} == {
         "H1/unknown",
         "H2/unknown",
         "H9/unknown",
