@@ -172,11 +172,32 @@ SHOWN: dict[str, tuple[Column, ...]] = {
     "queue_events": (SEEN_AT, RUNNING_TASKS),
 }
 """What the rows of snapshots and logs have beyond an input's columns, by input name."""
+SENT_MESSAGES = EventContract(
+    source="sends",
+    columns=(
+        required("event_id", "string", "of the row"),
+        required("event_time", "timestamp", "time, UTC"),
+        required("instance", "string", "sending instance"),
+        optional("database", "string", "sending database; null if unknown"),
+        required("event_type", "string", "SENT, or ACKNOWLEDGED by the receiver"),
+        required("conversation_id", "string", "conversation"),
+        required("sent_by_initiator", "boolean", "true: initiator to target"),
+        required("message_sequence_number", "bigint", "per conversation and direction, from 0"),
+        optional("fragment", "bigint", "fragment of the message, from 0; null is 0"),
+        optional("level", "int", "level 1..10 of sending; null if not logged"),
+        optional("honor", "boolean", "database honored priorities; null if not logged"),
+        optional("elevated", "boolean", "starvation prevention raised the level; null if not logged"),
+    ),
+    event_types=("SENT", "ACKNOWLEDGED"),
+    required_for={},
+)
+"""Rows of a trace that become rows of `sends`."""
 OF_LOGS: dict[str, EventContract] = {
     **CONTRACTS,
     QUEUE_EVENTS.source: replace(QUEUE_EVENTS, columns=(*QUEUE_EVENTS.columns, RUNNING_TASKS)),
+    SENT_MESSAGES.source: SENT_MESSAGES,
 }
-"""What the events of a server's log have, by table."""
+"""What the rows of a server's log have, by table."""
 
 
 def accepted_columns(source: str) -> tuple[Column, ...]:

@@ -287,6 +287,36 @@ CATALOG_HISTORY = Table(
     },
 )
 
+SENDS = Table(
+    name="sends",
+    comment="Messages that a trace shows to be sent, with an acknowledgement in them: one row per message, "
+    "fragment and moment.",
+    columns=(
+        required("instance", "string", "sending instance"),
+        required("conversation_id", "string", "conversation"),
+        required("sent_by_initiator", "boolean", "true: initiator to target"),
+        required("message_sequence_number", "bigint", "per conversation and direction, from 0"),
+        required("fragment", "bigint", "fragment of the message, from 0"),
+        required("sent_at", "timestamp", "when the server sent it, UTC"),
+        optional("database", "string", "sending database; null if unknown"),
+        optional("level", "int", "level 1..10 that the server sent by; null if not logged"),
+        optional("honor", "boolean", "database honored priorities; null if not logged"),
+        optional("elevated", "boolean", "starvation prevention raised the level; null if not logged"),
+        optional("acknowledged_at", "timestamp", "when its acknowledgement came in, UTC; null if not logged"),
+        required("sent_on", "date", "partition: UTC day of sent_at"),
+        required("batch", "bigint", "batch of the row"),
+    ),
+    key=(
+        "instance",
+        "conversation_id",
+        "sent_by_initiator",
+        "message_sequence_number",
+        "fragment",
+        "sent_at",
+    ),
+    partition_by=("sent_on",),
+)
+
 REJECTED_EVENTS = Table(
     name="rejected_events",
     comment="Rejected input rows: one row per input, event, reason and raw row.",

@@ -94,7 +94,7 @@ class Settings:
     def log_names(self) -> LogNames:
         """What captures call the things that logs name by ids."""
         instances = [each.name for each in self.catalog.instances]
-        return log_names(instances, in_order([*self.snapshots, *self.left_out]))
+        return log_names(instances, in_order([*self.snapshots, *self.left_out]), self.captures.clocks)
 
     @property
     def rule_notes(self) -> tuple[Note, ...]:

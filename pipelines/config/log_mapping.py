@@ -13,7 +13,7 @@ from pipelines.config.yaml_file import load_yaml
 LogName = Literal["sql-trace", "xe-flat", "xe-xml"]
 """The built-in mappings of sources under `inputs.logs`."""
 BUILT_IN: tuple[str, ...] = get_args(LogName)
-LogTable = Literal["endpoint_events", "message_events", "queue_events"]
+LogTable = Literal["endpoint_events", "message_events", "queue_events", "sends"]
 MADE = "@"
 """What the names of columns begin with that a file does not have: they are made of its ids."""
 INSTANCE, DATABASE, QUEUE = "@instance", "@database", "@queue"
@@ -48,6 +48,22 @@ class LogRows(Shape):
     columns: MappedColumns
 
 
+class LogTransactions(Shape):
+    """The rows that say how transactions ended; the kept column `transaction` of other rows names them.
+
+    Attributes:
+        id: the column with the transaction.
+        sequence: the column with the order of rows.
+        committed: the rows of those that were committed.
+        rolled_back: the rows of those that were rolled back.
+    """
+
+    id: str
+    sequence: str
+    committed: tuple[Condition, ...]
+    rolled_back: tuple[Condition, ...]
+
+
 class LogMapping(Shape):
     """How the rows of a log become events.
 
@@ -60,7 +76,8 @@ class LogMapping(Shape):
         ids: the columns that say where.
         class_of: the columns by which rows are counted that lack something.
         counted: rows that are counted, and are no events, by name.
-        rows: which rows become events; they are tried for each table.
+        transactions: which rows say how transactions ended; null if none does.
+        rows: which rows become events, or rows of `sends`.
         xml: the column of a file with the XML of a row, which has all others; None where the file has them.
     """
 
@@ -72,13 +89,16 @@ class LogMapping(Shape):
     ids: LogIds
     class_of: tuple[str, ...]
     counted: dict[str, tuple[Condition, ...]] = Field(default_factory=dict)
+    transactions: LogTransactions | None = None
     rows: tuple[LogRows, ...]
     xml: str | None = None
 
     @property
     def known(self) -> list[tuple[Condition, ...]]:
         """The conditions of rows that are known, each several that hold together."""
-        return [*(part.where for part in self.rows), *self.counted.values()]
+        ends = self.transactions
+        of_ends = [] if ends is None else [ends.committed, ends.rolled_back]
+        return [*(part.where for part in self.rows), *self.counted.values(), *of_ends]
 
     @property
     def in_file(self) -> tuple[str, ...]:
@@ -96,9 +116,14 @@ class LogMapping(Shape):
                 *(condition.from_ for condition in part.where),
             )
         ]
-        of_counted = [condition.from_ for several in self.counted.values() for condition in several]
+        conditions = [*self.counted.values()]
+        of_ends = []
+        if self.transactions is not None:
+            of_ends = [self.transactions.id, self.transactions.sequence]
+            conditions += [self.transactions.committed, self.transactions.rolled_back]
+        of_counted = [condition.from_ for several in conditions for condition in several]
         of_ids = list(self.ids.model_dump(exclude={"are_needed"}).values())
-        named = [self.time, *self.needed, *self.class_of, *of_ids, *of_rows, *of_counted]
+        named = [self.time, *self.needed, *self.class_of, *of_ids, *of_rows, *of_counted, *of_ends]
         return tuple(dict.fromkeys(name for name in named if name and not name.startswith(MADE)))
 
 

@@ -144,10 +144,6 @@ class LogSource(Source):
 
     @model_validator(mode="after")
     def _has_times(self) -> "LogSource":
-        if built_in(self.mapping).times == "local" and not (self.zone or self.offset):
-            raise problem(
-                f"is a {self.mapping}, whose times are local; add zone: Europe/Berlin, or offset: '+02:00'"
-            )
         if built_in(self.mapping).times == "utc" and (self.zone or self.offset):
             raise problem(f"has zone or offset, but the times of {self.mapping} are UTC; remove it")
         return self

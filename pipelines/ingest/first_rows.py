@@ -38,7 +38,8 @@ def read_first_log_rows(spark: SparkSession, log: LogReading, settings: Settings
     found: list[str] = []
     for table in log.tables:
         if len(found) < SHOWN:
-            found += _shown(map_log(raw, log, table, has_broken=not found), log.whole(table))
+            rows = map_log(raw, log, table, has_broken=not found)
+            found += _shown(rows.orderBy("event_time", "event_id"), log.whole(table))
     return found[:SHOWN]
 
 

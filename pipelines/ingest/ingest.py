@@ -7,7 +7,7 @@ batch and replaces them. The rows of `batches` are written last and mark the bat
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
@@ -24,6 +24,7 @@ from pipelines.engine.frames import small_frame, union_all, with_same_columns
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import end_of, full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
+from pipelines.ingest.log_transactions import OUTCOMES
 from pipelines.ingest.logs import logs_to_read, read_new_log
 from pipelines.ingest.pending import (
     known_endpoints,
@@ -32,8 +33,8 @@ from pipelines.ingest.pending import (
     write_pending,
 )
 from pipelines.ingest.read_input import InputBatch, read_new_input, with_pending
-from pipelines.ingest.reasons import HANDLE_UNKNOWN
 from pipelines.ingest.retention import CloseAt
+from pipelines.ingest.sends import write_sends
 from pipelines.ingest.snapshots.monitors import write_monitors
 from pipelines.ingest.snapshots.queue_statuses import write_statuses
 from pipelines.ingest.snapshots.read import SnapshotBatch, ViewsRead, take_snapshots
@@ -59,7 +60,7 @@ from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.events import ENDPOINT_FACTS, table_of
-from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
+from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS, SENDS
 
 FILE = ("source", "path", "length", "modified_at", "version")
 
@@ -196,10 +197,11 @@ def ingest(
     completed, number, state = new.completed, new.completed.batch + 1, None
     # `pipelines.storage.integrity` expects it beside any other table.
     warehouse.create_missing(RUNS)
+    with_ends = {row["source"] for row in completed.batches if dict(row["counts"] or {}).get(OUTCOMES)}
     with warehouse.materializing() as materialize:
         inputs, _ = run_concurrently(
             warehouse.spark,
-            partial(_read_inputs, warehouse, settings, new.files, number, views, materialize),
+            partial(_read_inputs, warehouse, settings, new.files, number, with_ends, views, materialize),
             partial(_write_taken_input, warehouse, number, new, started_at),
         )
         snapshot_batch = None
@@ -229,6 +231,7 @@ def ingest(
                 partial(_write_rejected, warehouse, _all_batches(inputs, snapshot_batch), run_id, started_at),
                 partial(_count_events, warehouse, settings, inputs, number),
             )
+        write_sends(warehouse, number, [each for each in inputs if each.table == SENDS.name], materialize)
         _write_pending(warehouse, number, inputs, started_at)
     if snapshot_batch is not None:
         counts.append(_count_snapshots(snapshot_batch, new.snapshots))
@@ -257,12 +260,14 @@ def _read_inputs(
     settings: Settings,
     files: Sequence[InputFile],
     number: int,
+    with_ends: Collection[str],
     views: ViewsRead | None,
     materialize: Materialize,
 ) -> list[InputBatch]:
     """Read every source that has new files or pending rows; errors of all sources are raised together.
 
-    Sources with handles come last: all others of the batch may show whose handles these are.
+    Sources with handles come last, and then logs: all others of the batch may show whose handles these are.
+    Logs `with_ends` have shown how transactions ended.
     """
     found: list[InputBatch | InputError] = []
 
@@ -309,15 +314,17 @@ def _read_inputs(
     for source in with_handles:
         found.append(read(source, found, known_endpoints(warehouse, shown())))
     for log in logs:
+        has_ends = log.source in with_ends
         of_log = by_source.get(log.source, [])
         others: dict[str, list[DataFrame]] = {}
         for each in found:
             if isinstance(each, InputBatch):
                 others.setdefault(each.table, []).append(each.events)
-        known = known_endpoints(warehouse, shown())
         try:
             with name_files_on_error(partial(_name_faulty_files, warehouse, settings, of_log)):
-                found += read_new_log(warehouse, settings, log, of_log, number, materialize, others, known)
+                found += read_new_log(
+                    warehouse, settings, log, of_log, number, materialize, others, shown(), has_ends
+                )
         except InputError as error:
             found.append(error)
     raise_together(str(result) for result in found if isinstance(result, InputError))
@@ -344,13 +351,7 @@ def _write_pending(
 ) -> None:
     tried = [(each.source, each.waiting) for each in inputs if each.waiting is not None]
     rows = [
-        waiting.select(
-            F.lit(source).alias("source"),
-            "event_id",
-            F.lit(HANDLE_UNKNOWN).alias("reason"),
-            "payload",
-            "first_seen",
-        )
+        waiting.select(F.lit(source).alias("source"), "event_id", "reason", "payload", "first_seen")
         for source, waiting in tried
     ]
     write_pending(warehouse, number, rows, [source for source, _ in tried], started_at)
@@ -399,7 +400,8 @@ def _by_table(inputs: Sequence[InputBatch]) -> dict[str, DataFrame]:
     """The accepted events of all sources by their table; what only logs say is null in others."""
     events: dict[str, list[DataFrame]] = {}
     for each in inputs:
-        events.setdefault(each.table, []).append(each.events)
+        if each.table in ACCEPTED:
+            events.setdefault(each.table, []).append(each.events)
     return {table: union_all(with_same_columns(frames)) for table, frames in events.items()}
 
 
@@ -488,7 +490,7 @@ Counts = tuple[str, int, int, int, int, datetime | None, Mapping[str, int], int]
 def _count_events(
     warehouse: Warehouse, settings: Settings, inputs: Sequence[InputBatch], number: int
 ) -> list[Counts]:
-    """The counts of each input; accepted events are counted in the tables."""
+    """The counts of each input; accepted events are counted in their tables."""
 
     def count(rows: DataFrame) -> tuple[int, datetime | None]:
         accepted = rows.agg(F.count(F.lit(1)).alias("events"), F.max("event_time").alias("newest"))
@@ -497,6 +499,8 @@ def _count_events(
 
     def of_table(table: str) -> list[Counts]:
         new = [each for each in inputs if each.table == table]
+        if table not in ACCEPTED:
+            return [_counts_of(each, each.accepted or 0, None) for each in new]
         rows = warehouse.read_with_left_out(ACCEPTED[table]).where(
             f"fold = {number} and batch = {number} and seen_at is null"
         )
@@ -504,10 +508,7 @@ def _count_events(
         # The table does not say from which source an event is: the last source has what the others leave.
         each_alone = [count(each.events) for each in new] if len(new) > 1 else [(written, newest)]
         each_alone[-1] = (written - sum(events for events, _ in each_alone[:-1]), each_alone[-1][1])
-        return [
-            (each.source, each.rows, events, each.duplicates, each.rejected, last, each.counts, each.pending)
-            for each, (events, last) in zip(new, each_alone, strict=True)
-        ]
+        return [_counts_of(each, *found) for each, found in zip(new, each_alone, strict=True)]
 
     tables = dict.fromkeys(each.table for each in inputs)
     found = run_concurrently(warehouse.spark, *[partial(of_table, table) for table in tables])
@@ -515,6 +516,13 @@ def _count_events(
     return [
         _sum_of(name, [each for each in counted if each[0] == name]) for name in settings.inputs.by_name()
     ]
+
+
+def _counts_of(read: InputBatch, accepted: int, newest: datetime | None) -> Counts:
+    return (
+        *(read.source, read.rows, accepted, read.duplicates, read.rejected),
+        *(newest, read.counts, read.pending),
+    )
 
 
 def _sum_of(source: str, counted: Sequence[Counts]) -> Counts:

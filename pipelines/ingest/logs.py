@@ -8,14 +8,17 @@ from operator import or_
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.model import LogSource
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.duplicates import narrow_rows
+from pipelines.ingest.log_transactions import OUTCOMES, ROLLED_BACK, TRANSACTION, outcomes, with_outcomes
 from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.pending import (
     is_pending,
+    known_endpoints,
     pending_sources,
     resolve_handles,
     select_pending,
@@ -23,8 +26,10 @@ from pipelines.ingest.pending import (
 )
 from pipelines.ingest.read_input import InputBatch, count_by_day, judge_rows
 from pipelines.ingest.reasons import with_reasons
+from pipelines.ingest.sends import judge_sends
+from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.storage.inputs.listing import InputFile
-from pipelines.storage.inputs.log_rows import LogReading, read_log
+from pipelines.storage.inputs.log_rows import LogReading, read_log, rows_without_offset
 from pipelines.storage.inputs.mapped_rows import (
     SourceMapping,
     map_rows,
@@ -33,6 +38,9 @@ from pipelines.storage.inputs.mapped_rows import (
 )
 from pipelines.storage.placed import placed
 from pipelines.storage.warehouse import Warehouse
+from schemas.events import CREATIONS, ENDPOINT_FACTS, SENT_MESSAGES
+from schemas.ids import canonical_id
+from schemas.outputs import SENDS
 
 INCOMPLETE = "incomplete"
 """What the names of counts begin with, of rows that lack what an event needs; their class follows."""
@@ -60,7 +68,8 @@ def read_new_log(
     batch: int,
     materialize: Materialize,
     before: Mapping[str, Sequence[DataFrame]],
-    known: DataFrame,
+    shown: Sequence[DataFrame],
+    has_ends: bool,
 ) -> list[InputBatch]:
     """Read the new files of a log.
 
@@ -72,32 +81,54 @@ def read_new_log(
         batch: the number of the batch.
         materialize: computes a frame once.
         before: by table, the accepted events of other sources in this batch.
-        known: `known_endpoints`.
+        shown: the endpoint events of this batch, of files and of snapshots.
+        has_ends: whether batches before read rows that say how transactions ended.
 
     Returns:
-        A batch for each table that the log may have events of.
+        A batch for each table that the log may have rows of.
 
     Raises:
+        ConfigError: captures do not show the offset of its times.
         InputError: a file breaks its contract.
     """
-    raw = None
+    raw, counts = None, Counter[str]()
     if files:
         limit = settings.quality.max_line_bytes
         raw = materialize(read_log(warehouse.spark, log, files, max_line_bytes=limit))
+        if unknown := rows_without_offset(raw, log):
+            raise ConfigError(*unknown)
+        counts = _counted(raw, log)
+    ends = None
+    if log.mapping.transactions is not None and raw is not None:
+        ends = materialize(outcomes(raw, log))
+        counts += Counter({OUTCOMES: ends.count()})
+    # Without a row that says how one ended, all transactions count.
+    decides = has_ends or counts[OUTCOMES] > 0
+    known = known_endpoints(warehouse, shown)
     found = []
     for number, table in enumerate(log.tables):
         whole = log.whole(table)
         rows = None if raw is None else map_log(raw, log, table, has_broken=number == 0)
+        if table == SENDS.name:
+            if rows is not None:
+                found.append(_sends(warehouse, log, rows, batch, materialize, before))
+            continue
         rows = with_pending_before(rows, warehouse, whole, batch)
         rows = placed(materialize(rows), warehouse.places)
         if whole.has_handles:
             rows = resolve_handles(rows, known, whole)
         else:
-            rows = rows.withColumn("is_pending", F.lit(False))
+            rows = rows.withColumn("pending_reason", F.lit(None).cast("string"))
+        if table == ENDPOINT_FACTS.name:
+            rows = with_shown_endpoints(rows, warehouse, shown)
         rows = with_message_ids(rows, whole)
         rows = with_reasons(rows, whole.contract, first_day=warehouse.first_day)
         rows = with_numbered_ids(materialize(placed(rows, warehouse.places)), materialize)
-        counts, rows = _without_incomplete(rows)
+        told, rows = _without_incomplete(rows)
+        if decides and TRANSACTION in [column.name for column in whole.kept]:
+            rows = materialize(with_outcomes(rows, ends, whole))
+            told += Counter({ROLLED_BACK: rows.where("is_rolled_back").count()})
+            rows = rows.where("not is_rolled_back")
         waiting = materialize(select_pending(rows))
         rows = rows.where(~is_pending())
         few_bytes = materialize(narrow_rows(rows, whole.contract))
@@ -113,11 +144,69 @@ def read_new_log(
             before.get(table, ()),
             format=log.given.format,
         )
-        found.append(replace(judged, waiting=waiting, counts=Counter(judged.counts) + counts))
-    if raw is not None:
-        told = Counter(found[0].counts) + _counted(raw, log)
-        found[0] = replace(found[0], counts=told)
+        found.append(replace(judged, waiting=waiting, counts=Counter(judged.counts) + told))
+    found[0] = replace(found[0], counts=Counter(found[0].counts) + counts)
     return found
+
+
+def _sends(
+    warehouse: Warehouse,
+    log: LogReading,
+    rows: DataFrame,
+    batch: int,
+    materialize: Materialize,
+    before: Mapping[str, Sequence[DataFrame]],
+) -> InputBatch:
+    reasoned = with_reasons(rows, SENT_MESSAGES, first_day=warehouse.first_day)
+    told, rows = _without_incomplete(materialize(placed(reasoned, warehouse.places)))
+    judged = judge_sends(
+        warehouse,
+        log.source,
+        rows,
+        batch,
+        materialize,
+        before.get(SENDS.name, ()),
+        format=log.given.format,
+    )
+    return replace(judged, counts=told)
+
+
+def with_shown_endpoints(rows: DataFrame, warehouse: Warehouse, shown: Sequence[DataFrame]) -> DataFrame:
+    """Give creations that lack names those of the endpoint, if another input or a capture shows it.
+
+    Args:
+        rows: mapped rows of endpoint events.
+        warehouse: the tables.
+        shown: endpoint events of this batch.
+    """
+    of_endpoint = ["conversation_id", "is_initiator"]
+    frames = list(shown)
+    if warehouse.exists(ENDPOINT_FACTS):
+        frames.append(warehouse.read(ENDPOINT_FACTS).where("closed_on is null"))
+    if not frames:
+        return rows
+    names = ("conversation_group_id", "contract", "local_service", "remote_service")
+    creations = union_all([each.select(*of_endpoint, "event_type", *names) for each in frames])
+    is_creation = F.col("event_type").isin(*CREATIONS)
+    lacking = rows.where(is_creation).select(
+        canonical_id(F.col("conversation_id")).alias("conversation_id"), "is_initiator"
+    )
+    known = (
+        creations.where(is_creation & ~made_of_messages())
+        .join(lacking.distinct(), of_endpoint, "left_semi")
+        .groupBy(*of_endpoint)
+        .agg(*[F.min(name).alias(f"shown_{name}") for name in names])
+        .withColumnsRenamed({"conversation_id": "shown_id", "is_initiator": "shown_side"})
+    )
+    is_same = (
+        is_creation
+        & (F.col("shown_id") == canonical_id(F.col("conversation_id")))
+        & (F.col("shown_side") == F.col("is_initiator"))
+    )
+    joined = rows.join(known, is_same, "left")
+    return joined.withColumns({name: F.coalesce(name, f"shown_{name}") for name in names}).select(
+        *rows.columns
+    )
 
 
 def map_log(raw: DataFrame, log: LogReading, table: str, *, has_broken: bool) -> DataFrame:

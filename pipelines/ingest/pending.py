@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import empty_frame, union_all
+from pipelines.ingest.reasons import HANDLE_UNKNOWN
 from pipelines.ingest.snapshots.identity import HANDLE, endpoints_by_handle, of_endpoint
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.storage.inputs.mapped_rows import SourceMapping
@@ -104,7 +105,7 @@ def resolve_handles(rows: DataFrame, known: DataFrame, mapping: SourceMapping) -
         mapping: the source's mapping.
 
     Returns:
-        The rows with `is_pending`: no endpoint of the row's database has the handle, nor one alone of its
+        The rows with `pending_reason`: no endpoint of the row's database has the handle, nor one alone of its
         instance. Then conversation and side stand empty for what is not known.
     """
     names = rows.columns
@@ -131,7 +132,7 @@ def resolve_handles(rows: DataFrame, known: DataFrame, mapping: SourceMapping) -
         F.coalesce("payload", F.when(is_pending, written)).alias("payload"),
         F.coalesce("conversation_id", conversation, F.when(is_pending, "")).alias("conversation_id"),
         F.coalesce(side, meant, F.when(is_pending, F.lit(False))).alias(side),
-        is_pending.alias("is_pending"),
+        F.when(is_pending, F.lit(HANDLE_UNKNOWN)).alias("pending_reason"),
     )
 
 
@@ -171,6 +172,7 @@ def select_pending(rows: DataFrame) -> DataFrame:
         .groupBy("event_id")
         .agg(
             F.min("event_time").alias("event_time"),
+            F.min("pending_reason").alias("reason"),
             F.min("payload").alias("payload"),
             F.min("first_seen").alias("first_seen"),
             F.count(F.lit(1)).alias("rows"),
@@ -179,8 +181,8 @@ def select_pending(rows: DataFrame) -> DataFrame:
 
 
 def is_pending() -> Column:
-    """Whether a row of `resolve_handles` waits, and nothing else is wrong with it."""
-    return F.col("is_pending") & F.col("reasons").isNull()
+    """Whether a row with `pending_reason` waits, and nothing else is wrong with it."""
+    return F.col("pending_reason").isNotNull() & F.col("reasons").isNull()
 
 
 def is_given_up(newest: datetime | None) -> Column:

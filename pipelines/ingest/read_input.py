@@ -33,7 +33,7 @@ from pipelines.ingest.pending import (
     select_pending,
     with_pending_before,
 )
-from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, HANDLE_UNKNOWN, LINE_TOO_LONG, with_reasons
+from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from pipelines.ingest.snapshots.contradictions import as_accepted
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
@@ -67,6 +67,7 @@ class InputBatch:
         counts: what is counted of mapped rows beside that, by name.
         waiting: `select_pending`, which `with_pending` counts; None for a source without handles.
         pending: events among these that stay pending.
+        accepted: how many are accepted, where that is known before they are written.
     """
 
     source: str
@@ -81,6 +82,7 @@ class InputBatch:
     counts: Mapping[str, int] = field(default_factory=dict)
     waiting: DataFrame | None = None
     pending: int = 0
+    accepted: int | None = None
 
 
 def read_new_input(
@@ -269,7 +271,7 @@ def with_pending(read: InputBatch, newest: datetime | None) -> InputBatch:
     reports = read.reports
     if rejected:
         told = waiting.where("is_given_up").select(
-            F.lit(read.source).alias("source"), "event_id", F.lit(HANDLE_UNKNOWN).alias("reason"), "payload"
+            F.lit(read.source).alias("source"), "event_id", "reason", "payload"
         )
         reports = told if reports is None else reports.unionByName(told)
     return replace(

@@ -17,6 +17,7 @@ OUT_OF_RANGE = "event_time_out_of_range"
 DAY_PRUNED = "day_pruned"
 NO_TIME = "time_does_not_exist"
 HANDLE_UNKNOWN = "handle_unknown"
+NO_OUTCOME = "no_outcome"
 CONFLICTING_DUPLICATE = "conflicting_duplicate"
 
 REASONS = {
@@ -31,6 +32,7 @@ REASONS = {
     DAY_PRUNED: "event_time lies before the first day that maintain --keep-event-days has left",
     NO_TIME: "a local time that clocks of the source's zone never show, as they are put forward",
     HANDLE_UNKNOWN: "no endpoint has had the handle of a mapped row, while the log went on for 31 days",
+    NO_OUTCOME: "no row of a trace has said how a row's transaction ended, while the log went on for 31 days",
     CONFLICTING_DUPLICATE: "another event of the same UTC day has the same event_id and other content",
 }
 """Every reason of `rejected_events`, with one line each."""

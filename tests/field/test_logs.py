@@ -7,22 +7,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
-from tests.field.test_own_tables import CREATIONS, INSTANCE
+from tests.field.test_own_tables import CONVERSATION, CREATIONS, INSTANCE
 
 AS_OF = "2026-11-20T12:00:00Z"
-CONVERSATION = "0A1B2C3D-0000-0000-0000-000000000001"
-HANDLE = "0A1B2C3D-0000-0000-0000-0000000000AA"
-TRACE = (
-    "EventClass,EventSubClass,StartTime,ServerName,DatabaseID,ObjectID,ObjectName,RoleName,GUID,MethodName,"
-    "LineNumber,EventSequence,IntegerData\n"
-    f"124,2,2026-11-20 10:00:00.123,sql1,5,,{HANDLE.lower()},Target,{CONVERSATION},,5,1,\n"
-    "163,1 - Started,2026-11-20 10:00:01.000,SQL1,5,77,,,,,,2,3\n"
-    "Broker:Activation,Ended,2026-11-20 10:00:02.000,SQL1,5,77,,,,,,3,2\n"
-    "Broker:Queue Disabled,0,2026-11-20 10:00:03.000,SQL1,5,77,,,,,,4,\n"
-    "163,1,2026-11-20 10:00:04.000,SQL1,6,77,,,,,,5,3\n"
-    "140,0,2026-11-20 10:00:04.000,SQL1,5,,,,,,,6,\n"
-    "12,0,2026-11-20 10:00:04.000,SQL1,5,,,,,,,7,\n"
-)
+SECOND = "0A1B2C3D-0000-0000-0000-000000000002"
+TRACE = (Path(__file__).parents[2] / "samples" / "logs" / "sql-trace.csv").read_text()
+COLUMNS = TRACE.splitlines()[0].split(",")
+
+
+def trace(*rows: dict[str, Any]) -> str:
+    """A file of a trace with these rows, of SQL1 and database 5."""
+    known = {"ServerName": "SQL1", "DatabaseID": 5}
+    lines = [",".join(str((known | row).get(name, "")) for name in COLUMNS) for row in rows]
+    return "\n".join([TRACE.splitlines()[0], *lines, ""])
 
 
 @pytest.fixture(scope="module")
@@ -54,29 +51,76 @@ def inputs(**changes: Any) -> dict[str, Any]:
     return {"endpoint_events": {"path": "endpoints", "format": "csv"}, "logs": [kept]}
 
 
+def events(server: Case, table: str, *columns: str) -> set[tuple[Any, ...]]:
+    """The values of columns of the events that the trace gave."""
+    rows = [row for row in server.table(table) if row["event_id"] != "e1"]
+    return {tuple(row[name] for name in columns) for row in rows}
+
+
 def test_a_trace_gives_events_of_several_tables(server: Case) -> None:
-    [end] = [row for row in server.table("endpoint_events") if row["event_type"] == "END_CONVERSATION"]
-    assert end["event_time"].isoformat() == "2026-11-20T09:00:00.123000+00:00"
-    assert (end["instance"], end["database"], end["is_initiator"]) == ("SQL1", "Claims", False)
-    assert (end["conversation_id"], end["conversation_handle"]) == (CONVERSATION, HANDLE)
-    rows = server.table("queue_events")
-    found = {
-        (row["event_type"], row["queue"], row["queue_status"], row["session_id"], row["running_tasks"])
-        for row in rows
-    }
+    found = events(server, "endpoint_events", "event_type", "conversation_id", "is_initiator", "contract")
     assert found == {
+        ("END_CONVERSATION", CONVERSATION, False, None),
+        ("BEGIN_DIALOG", SECOND, True, "//claims/Contract"),
+        ("DIALOG_CREATED", SECOND, False, "//claims/Contract"),
+    }
+    [begin] = [row for row in server.table("endpoint_events") if row["event_type"] == "BEGIN_DIALOG"]
+    assert begin["event_time"].isoformat() == "2026-11-20T09:00:01+00:00"
+    assert (begin["local_service"], begin["remote_service"]) == ("//acme/Portal", "//claims/Intake")
+    assert (begin["database"], begin["logged_priority"]) == ("Claims", 7)
+    columns = ("event_type", "queue", "queue_status", "session_id", "running_tasks")
+    assert events(server, "queue_events", *columns) == {
         ("TASK_STARTED", "Intake", None, None, 3),
         ("TASK_EXITED", "Intake", None, None, 2),
         ("QUEUE_ALTERED", "Intake", "OFF", None, None),
     }
+    assert events(server, "message_events", "event_type", "message_id", "message_type") == {
+        ("FORWARDED", "0A1B2C3D-0000-0000-0000-000000000005/initiator/4", "ClaimRequest")
+    }
+
+
+def test_acknowledgements_that_go_with_messages_say_when_these_were_sent(server: Case) -> None:
+    rows = server.table("sends")
+    found = {
+        (row["message_sequence_number"], row["fragment"], row["sent_at"].second, row["elevated"])
+        for row in rows
+    }
+    assert found == {(1, 0, 10, False), (2, 0, 11, True)}
+    assert {
+        (row["instance"], row["database"], row["conversation_id"], row["sent_by_initiator"]) for row in rows
+    } == {("SQL1", "Claims", SECOND, True)}
+    assert {(row["level"], row["honor"]) for row in rows} == {(7, True)}
+    acknowledged = {
+        row["message_sequence_number"]: row["acknowledged_at"] and row["acknowledged_at"].second
+        for row in rows
+    }
+    assert acknowledged == {1: 12, 2: None}
+
+
+def counts(server: Case, batch: int) -> tuple[Any, ...]:
+    """What a batch counted of the trace."""
+    names = ("events", "accepted", "duplicates", "rejected", "pending")
+    [row] = [row for row in server.table("batches") if (row["source"], row["batch"]) == ("logs/trace", batch)]
+    return tuple(row[name] for name in names), dict(row["counts"] or {})
 
 
 def test_batches_count_a_log_once_and_its_incomplete_rows_by_class(server: Case) -> None:
-    [row] = [row for row in server.table("batches") if row["source"] == "logs/trace"]
-    counts = tuple(row[name] for name in ("events", "accepted", "duplicates", "rejected", "pending"))
-    assert counts == (4, 4, 0, 0, 0)
-    assert dict(row["counts"]) == {"incomplete_163_1": 1, "forwarding_dropped": 1, "other_events": 1}
+    assert counts(server, 1) == (
+        (10, 9, 0, 0, 1),
+        {
+            "incomplete_124_11": 1,
+            "incomplete_139_0": 1,
+            "incomplete_163_1": 1,
+            "forwarding_dropped": 1,
+            "other_events": 2,
+            "outcomes": 3,
+            "rolled_back": 1,
+        },
+    )
     assert {row["source"] for row in server.table("files")} == {"endpoint_events", "logs/trace"}
+    [pending] = server.table("pending_events")
+    assert (pending["source"], pending["reason"]) == ("logs/trace", "no_outcome")
+    assert '"event_type":"END_CONVERSATION_WITH_CLEANUP"' in pending["payload"]
 
 
 def test_check_shows_three_rows_of_a_log_and_prints_its_mapping(server: Case) -> None:
@@ -92,7 +136,7 @@ def test_check_shows_three_rows_of_a_log_and_prints_its_mapping(server: Case) ->
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"offset": None}, "whose times are local; add zone: Europe/Berlin, or offset: '+02:00'"),
+        ({"offset": None}, "has local times, and no capture shows their offset; add zone"),
         ({"databases": None}, "has databases by number, and no capture names them"),
         ({"queues": None}, "has queues by number, and no capture names them"),
         ({"mapping": "sql-trase"}, "sql-trace"),
@@ -111,9 +155,27 @@ def test_a_file_without_the_class_of_events_is_exit_code_3(session: SparkSession
     server = Case(tmp_path)
     for name in ("endpoints", "trace"):
         (tmp_path / name).mkdir()
-    (tmp_path / "trace" / "1.csv").write_text(TRACE.replace("EventClass,", "EventClas,"))
+    (tmp_path / "trace" / "1.csv").write_text(trace({}).replace("EventClass,", "EventClas,"))
     server.set_catalog(INSTANCE)
     server.configure(inputs=inputs())
     found = server.nightly("latest")
     assert found.code == 3
     assert "1.csv: column EventClass of the mapping is not there; did you mean 'EventClas'?" in found.err
+
+
+def test_a_later_file_says_how_a_transaction_ended(server: Case) -> None:
+    commit = {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:01:00", "TransactionID": 903}
+    late = {"EventClass": 149, "EventSubClass": 3, "StartTime": "2026-11-20 10:01:01", "BigintData2": 2}
+    sender = {"GUID": SECOND.lower(), "RoleName": "target"}
+    again = {"EventClass": 149, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:10", "BigintData1": 1}
+    (server.folder / "trace" / "2.csv").write_text(
+        trace(commit, late | sender, again | sender | {"RoleName": "initiator"})
+    )
+    server.publish(AS_OF)
+    assert counts(server, 2) == ((2, 1, 1, 0, 0), {"outcomes": 1})
+    assert server.table("pending_events") == []
+    ends = [row for row in server.table("endpoint_events") if "CLEANUP" in row["event_type"]]
+    assert [(row["conversation_id"], row["is_initiator"]) for row in ends] == [(SECOND, True)]
+    rows = {row["message_sequence_number"]: row["acknowledged_at"] for row in server.table("sends")}
+    assert len(rows) == 2
+    assert rows[2].isoformat() == "2026-11-20T09:01:01+00:00"

@@ -98,5 +98,6 @@ def test_every_reason_is_explained() -> None:
         "day_pruned",
         "time_does_not_exist",
         "handle_unknown",
+        "no_outcome",
     }
     assert all(text and "\n" not in text for text in REASONS.values())

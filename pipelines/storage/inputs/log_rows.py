@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pipelines.config.errors import InputError
 from pipelines.config.log_mapping import DATABASE, INSTANCE, QUEUE, LogMapping, LogRows, built_in
 from pipelines.config.log_names import LogNames
-from pipelines.config.mapping import Condition
+from pipelines.config.mapping import Condition, MappedColumn
 from pipelines.config.model import Format, LogSource
 from pipelines.engine.frames import small_frame, union_all
 from pipelines.storage.inputs.columns import column_names
@@ -23,6 +23,7 @@ from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.mapped_rows import SourceMapping, holds
 from pipelines.storage.inputs.paths import is_empty_folder, list_files
 from pipelines.storage.inputs.read import by_version, read_input
+from pipelines.storage.inputs.text import parse_value
 from pipelines.storage.inputs.xml_columns import with_xml_columns
 from schemas import EventContract
 from schemas.events import OF_LOGS
@@ -32,6 +33,9 @@ NUMBERED_TEXT = r"^\s*([0-9]+) - "
 """How Profiler shows a number with its text."""
 NAMES = "name_instance string, name_id string, name string"
 QUEUE_NAMES = "name_instance string, name_database string, name_id string, name string"
+
+
+OFFSETS = "clock string, since timestamp, until timestamp, offset_seconds bigint"
 
 
 @dataclass(frozen=True)
@@ -89,18 +93,33 @@ class LogReading:
         """The tables that it may have events of."""
         return [table for table in OF_LOGS if any(each.table == table for each in self.mapping.rows)]
 
+    @property
+    def clock(self) -> SourceMapping:
+        """How its rows say their time."""
+        time = MappedColumn.model_validate({"from": self.mapping.time})
+        return SourceMapping(
+            source=self.source,
+            columns={"event_time": time},
+            zone=self.given.zone,
+            offset=self.given.offset,
+            beside=self.columns,
+            has_offsets=self.has_offsets,
+        )
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether captures show the offset of its times."""
+        return self.mapping.times == "local" and not (self.given.zone or self.given.offset)
+
     def _part(self, rows: LogRows) -> SourceMapping:
         known = OF_LOGS[rows.table].names
         of_table = [each for each in self.mapping.rows if each.table == rows.table]
         kept = dict.fromkeys(name for each in of_table for name in each.columns if name not in known)
-        return SourceMapping(
-            source=self.source,
+        return replace(
+            self.clock,
             columns=rows.columns,
             where=rows.where,
-            zone=self.given.zone,
-            offset=self.given.offset,
             table=rows.table,
-            beside=self.columns,
             kept=tuple(optional(name, "string", "") for name in kept),
         )
 
@@ -120,7 +139,8 @@ def read_log(
         The rows in the shape of `pipelines.storage.inputs.read`, with
         - a text for each of `LogReading.columns`, null where the file lacks it;
         - `file`, the number of the file or version;
-        - `class`, by which rows are counted that lack something.
+        - `class`, by which rows are counted that lack something;
+        - `offset_seconds` of their times, where captures show it; null where they do not say it.
 
     Raises:
         InputError: a file is broken, or lacks a column without which it says nothing.
@@ -136,7 +156,8 @@ def read_log(
     ]
     rows = _with_numbers(union_all(frames), log)
     labels = [F.nullif(F.trim(log.column(name)), F.lit("")) for name in log.mapping.class_of]
-    return _with_names(rows, log).withColumn("class", F.concat_ws("_", *labels))
+    rows = _with_names(rows, log).withColumn("class", F.concat_ws("_", *labels))
+    return _with_offsets(rows, log) if log.has_offsets else rows
 
 
 def taken_contract(log: LogReading, there: Sequence[str], format: Format) -> EventContract:
@@ -281,3 +302,26 @@ def _with_names(rows: DataFrame, log: LogReading) -> DataFrame:
             rows = rows.join(F.broadcast(names), F.col("name_id") == F.col(id), "left")
             rows = rows.withColumn(log.alias(name), F.coalesce("name", log.column(name))).drop(*names.columns)
     return rows.drop("id_database", "id_queue")
+
+
+def _with_offsets(rows: DataFrame, log: LogReading) -> DataFrame:
+    """The rows with the offset of their instance's clock at their time."""
+    periods = small_frame(rows.sparkSession, log.names.offsets, OFFSETS)
+    local = parse_value(log.column(log.mapping.time), "timestamp")
+    is_same = (log.column(INSTANCE) == F.col("clock")) & local.between(F.col("since"), F.col("until"))
+    joined = rows.join(F.broadcast(periods), is_same, "left")
+    return joined.drop("clock", "since", "until")
+
+
+def rows_without_offset(raw: DataFrame, log: LogReading) -> list[str]:
+    """What to say of a row whose offset captures do not show; nothing if there is none."""
+    if not log.has_offsets:
+        return []
+    local = log.column(log.mapping.time)
+    unknown = raw.where(~F.col("broken") & F.col("offset_seconds").isNull() & local.isNotNull())
+    found = unknown.groupBy(log.column(INSTANCE).alias("instance")).agg(F.min(local).alias("first")).collect()
+    return [
+        f"inputs.{log.source}: captures do not show the offset of {row['instance'] or 'a server'} at "
+        f"{row['first']}; add zone: Europe/Berlin, or offset: '+02:00'"
+        for row in sorted(found, key=lambda row: row["instance"] or "")
+    ]

@@ -42,6 +42,7 @@ class SourceMapping:
         table: of a log, which has events of several: the table of these.
         beside: of a log, all columns that are read of it.
         kept: of a log, what its rows have beyond the contract.
+        has_offsets: of a log, whether rows have `offset_seconds`, as captures show it.
     """
 
     source: str
@@ -52,6 +53,7 @@ class SourceMapping:
     table: str | None = None
     beside: Sequence[str] = ()
     kept: tuple[Declared, ...] = ()
+    has_offsets: bool = False
 
     @property
     def contract(self) -> EventContract:
@@ -145,7 +147,7 @@ def map_rows(rows: DataFrame, mapping: SourceMapping, *, are_typed: bool) -> Dat
     """
     for condition in mapping.where:
         rows = rows.where(F.col("broken") | holds(condition, F.col(mapping.alias(condition.from_))))
-    rows = _with_instant(rows, mapping)
+    rows = with_instant(rows, mapping)
     texts = {
         column.name: _text(mapping, mapping.columns[column.name], are_typed=are_typed)
         for column in mapping.mapped
@@ -233,7 +235,7 @@ def _nothing(type: str) -> Column:
 
 
 def _typed(text: Column, column: Declared) -> Column:
-    """A mapped text as a value; times are `_with_instant`."""
+    """A mapped text as a value; times are `with_instant`."""
     if column.type == "timestamp":
         return text
     return parse_value(_shortest(text) if column.type in ("int", "bigint") else text, column.type)
@@ -281,21 +283,21 @@ def _shortest(text: Column) -> Column:
     return F.when(is_long, F.regexp_replace(text, r"\.?0*$", "")).otherwise(text)
 
 
-def _with_instant(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
+def with_instant(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
     """Add `instant`, what a time means, and `time_note`."""
     column = mapping.columns["event_time"]
     zone, offset = column.zone or mapping.zone, column.offset or mapping.offset
     text = _text(mapping, column, are_typed=True)
     rows = rows.withColumn("read", parse_value(text, "timestamp"))
     read, instant = F.col("read"), F.col("instant")
-    if zone is None and offset is None:
+    if zone is None and offset is None and not mapping.has_offsets:
         return rows.withColumns({"instant": read, "time_note": _nothing("string")})
     has_offset = (F.length(text) > LOCAL_TIME) & text.rlike(WITH_OFFSET)
     rows = rows.withColumn("has_offset", read.isNotNull() & has_offset)
     ignored = F.when(F.col("has_offset"), F.lit(ZONE_IGNORED))
     if zone is None:
-        assert offset is not None
-        shifted = F.timestamp_micros(F.unix_micros(read) - offset_seconds(offset) * 1_000_000)
+        seconds = F.col("offset_seconds") if offset is None else F.lit(offset_seconds(offset))
+        shifted = F.timestamp_micros(F.unix_micros(read) - seconds.cast("bigint") * 1_000_000)
         return rows.withColumns(
             {"instant": F.when(F.col("has_offset"), read).otherwise(shifted), "time_note": ignored}
         )

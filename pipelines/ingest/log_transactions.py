@@ -1,0 +1,77 @@
+"""How the transactions ended in which a log has rows: those of one that was rolled back do not count."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.log_mapping import INSTANCE
+from pipelines.ingest.reasons import NO_OUTCOME
+from pipelines.storage.inputs.log_rows import LogReading
+from pipelines.storage.inputs.mapped_rows import SourceMapping, with_instant
+from pipelines.storage.inputs.payloads import payload_of_mapped
+from pipelines.storage.inputs.text import parse_value
+
+TRANSACTION, SEQUENCE = "transaction", "sequence"
+"""What rows keep of their transaction, and of their place in the log."""
+OUTCOMES, ROLLED_BACK = "outcomes", "rolled_back"
+"""What is counted of them."""
+KEY = ["instance", TRANSACTION]
+
+
+def outcomes(raw: DataFrame, log: LogReading) -> DataFrame:
+    """The ends of transactions that a log has.
+
+    Args:
+        raw: `read_log`.
+        log: how it was read; its mapping has transactions.
+
+    Returns:
+        (instance, transaction, ended_at, ended_sequence, is_rollback).
+    """
+    ends = log.mapping.transactions
+    assert ends is not None
+    is_rollback = log.holds(ends.rolled_back)
+    rows = raw.where(~F.col("broken") & (log.holds(ends.committed) | is_rollback))
+    return with_instant(rows, log.clock).select(
+        log.column(INSTANCE).alias("instance"),
+        F.trim(log.column(ends.id)).alias(TRANSACTION),
+        F.col("instant").alias("ended_at"),
+        parse_value(log.column(ends.sequence), "bigint").alias("ended_sequence"),
+        is_rollback.alias("is_rollback"),
+    )
+
+
+def with_outcomes(rows: DataFrame, ends: DataFrame | None, mapping: SourceMapping) -> DataFrame:
+    """Say of rows how their transaction ended.
+
+    Args:
+        rows: rows that keep transaction and sequence, with event_id and `pending_reason`.
+        ends: `outcomes`; None if no row was read that says any.
+        mapping: the mapping of their table.
+
+    Returns:
+        The rows with `is_rolled_back`; those of a transaction whose end nothing shows are pending.
+
+    A server counts transactions anew after it starts: the first end behind a row is that of its transaction.
+    """
+    if ends is None:
+        found = rows.select("event_id", F.lit(False).alias("found_rollback")).where("false")
+    else:
+        asking = rows.where(f"{TRANSACTION} is not null").select("event_id", "event_time", *KEY, SEQUENCE)
+        is_behind = (F.col("ended_at") >= F.col("event_time")) | (
+            F.col("ended_sequence") > parse_value(F.col(SEQUENCE), "bigint")
+        )
+        found = (
+            asking.join(ends, KEY, "inner")
+            .where(is_behind)
+            .groupBy("event_id")
+            .agg(F.min_by("is_rollback", "ended_at").alias("found_rollback"))
+        )
+    joined = rows.join(found, "event_id", "left")
+    waits = F.col(TRANSACTION).isNotNull() & F.col("found_rollback").isNull()
+    written = payload_of_mapped(rows.drop("event_id"), mapping.contract, mapping.kept)
+    return joined.withColumns(
+        {
+            "is_rolled_back": F.coalesce("found_rollback", F.lit(False)),
+            "pending_reason": F.coalesce("pending_reason", F.when(waits, F.lit(NO_OUTCOME))),
+            "payload": F.when(waits, written).otherwise(F.col("payload")),
+        }
+    ).drop("found_rollback")
