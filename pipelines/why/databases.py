@@ -68,10 +68,12 @@ def _find_gone(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         return []
     first = min(each[0] for each in moments.values())
     endpoints = warehouse.read_left(ENDPOINTS, first)
-    all_gone = [
-        (*[row[name] for name in DATABASE], *moments[row["instance"], row["database"]][row["gone"] - 1 :][:2])
-        for row in collect_rows(_with_all_gone(endpoints, _periods(warehouse, moments)))
-    ]
+    all_gone = []
+    for row in collect_rows(_with_all_gone(endpoints, _periods(warehouse, moments))):
+        place = (row["instance"], row["database"])
+        # What ended after the last of these views is gone in a view that is later than as_of.
+        if row["gone"] < len(moments[place]):
+            all_gone.append((*place, *moments[place][row["gone"] - 1 :][:2]))
     if not all_gone:
         return []
     gone = small_frame(warehouse.spark, all_gone, GONE)

@@ -65,6 +65,17 @@ def test_a_new_broker_ends_all_conversations(database: Database) -> None:
     assert {row["code"] for row in rows} >= {"conversations_gone", "broker_changed"}
 
 
+def test_an_as_of_before_all_conversations_were_gone(database: Database) -> None:
+    """A night that runs again for it knows the later capture."""
+    database.capture(NOON - timedelta(hours=1), FIRST, range(1, 7), range(1, 4))
+    database.capture(NOON, FIRST, range(1, 7), range(1, 4))
+    database.capture(LATER, SECOND, range(0), range(0))
+    assert [code for code, *_ in database.findings()] == ["conversations_gone", "broker_changed"]
+    database.publish(BEFORE)
+    codes = {each["code"] for each in database.ask("why", "--as-of", BEFORE)["findings"]}
+    assert codes.isdisjoint({"conversations_gone", "broker_changed"})
+
+
 @pytest.mark.parametrize(
     ("left", "conversations", "unread"),
     [
