@@ -10,17 +10,18 @@ from pyspark.sql import functions as F
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.facts import SERVICE
 from pipelines.config.snapshots.history import CatalogFact
+from pipelines.config.snapshots.views import ENDPOINTS
 from pipelines.explain.message_state import find_last_receive
 from pipelines.explain.read import read_endpoint_events, read_endpoints
 from pipelines.state.messages import ARRIVALS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDS, LEFT, QUEUE_FACTS
-from schemas.outputs import CATALOG_HISTORY
+from schemas.outputs import CATALOG_HISTORY, SNAPSHOTS
 
 Row = Mapping[str, Any]
 RECEIVED, MOVED, SENT = "received", "moved", "sent"
-OR_DROPPED = " or dropped"
+OR_DROPPED = "_or_dropped"
 """The end of a fate where snapshots do not show the endpoint any more."""
 
 
@@ -31,8 +32,8 @@ class Gone:
     Attributes:
         since: the last snapshot, or logged fact, that shows it.
         by: the snapshot that does not.
-        fate: received, sent (from a transmission queue), one of both `or dropped`, or moved: its service had
-            another queue by then.
+        fate: received, sent (from a transmission queue), one of both with `_or_dropped`, or moved: its
+            service had another queue by then.
         with_conversation: whether the endpoint that held it had ended by then, too.
     """
 
@@ -101,27 +102,43 @@ def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: da
         if first["seen_at"] is None or first["seen_at"] <= since:
             return None
         by = first["seen_at"]
+    holder = next(
+        (row for row in read_endpoints(warehouse, known["conversation_id"]) if row["is_initiator"] == side),
+        None,
+    )
+    decided = None if holder is None else _next_complete(warehouse, holder, by)
     is_there = any(
-        event["event_type"] in CREATIONS and event["seen_at"] == by and event["is_initiator"] == side
+        event["event_type"] in CREATIONS and event["seen_at"] == decided and event["is_initiator"] == side
         for event in endpoint_events
     )
     has_ended = any(
-        event["event_type"] in ENDS and event["event_time"] < by and event["is_initiator"] == side
+        event["event_type"] in ENDS
+        and event["event_time"] < (decided or by)
+        and event["is_initiator"] == side
         for event in endpoint_events
     )
     fate = RECEIVED if arrived else SENT
-    if has_ended or not is_there:
+    if holder is None or decided is None or has_ended or not is_there:
         return Gone(since, by, fate + OR_DROPPED, has_ended)
-    if arrived and _has_moved(warehouse, known["conversation_id"], side, since, by):
+    if arrived and _has_moved(warehouse, holder, since, by):
         fate = MOVED
     return Gone(since, by, fate, with_conversation=False)
 
 
-def _has_moved(warehouse: Warehouse, conversation_id: str, side: bool, since: datetime, by: datetime) -> bool:
+def _next_complete(warehouse: Warehouse, endpoint: Row, moment: datetime) -> datetime | None:
+    """When the first complete view of its database's endpoints from a moment on was taken."""
+    views = warehouse.read(SNAPSHOTS).where((F.col("view") == ENDPOINTS) & F.col("complete"))
+    for column in ("instance", "database"):
+        views = views.where(F.col(column) == endpoint[column])
+    [found] = collect_rows(views.where(F.col("taken_at") >= moment).agg(F.min("taken_at").alias("taken_at")))
+    taken_at: datetime | None = found["taken_at"]
+    return taken_at
+
+
+def _has_moved(warehouse: Warehouse, endpoint: Row, since: datetime, by: datetime) -> bool:
     """Whether snapshots show another queue of the endpoint's service at `by` than at `since`."""
     if not warehouse.exists(CATALOG_HISTORY):
         return False
-    [endpoint] = [row for row in read_endpoints(warehouse, conversation_id) if row["is_initiator"] == side]
     of_service = warehouse.read(CATALOG_HISTORY).where(f"kind = '{SERVICE}' and attribute = 'queue'")
     for column, value in (("instance", "instance"), ("database", "database"), ("name", "local_service")):
         of_service = of_service.where(F.col(column) == endpoint[value])

@@ -50,7 +50,7 @@ def test_fates_of_messages_between_two_captures(embedded: SparkSession, tmp_path
         "It is in no schedule: it was received between 2026-11-20T12:00:00Z and 2026-11-20T12:00:30Z, as far "
         "as captures show."
     )
-    assert dropped["gone_between"] == {**between, "fate": "received or dropped"}
+    assert dropped["gone_between"] == {**between, "fate": "received_or_dropped"}
     assert "with its conversation: received, or dropped by its end" in dropped["state"]
     assert there["gone_between"] is None
     [event] = [row for row in server.project.table("message_events") if row["inferred"]]

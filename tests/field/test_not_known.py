@@ -93,7 +93,7 @@ def test_what_two_captures_do_not_show_is_told_as_open(session: SparkSession, tm
     message = "57CDC10C-2FD6-065E-9E27-0044A2D5BBA7/initiator/0"
     found = case.ask("explain", "--message", message)
     between = {"from": "2026-11-19T10:00:00Z", "to": "2026-11-20T10:00:00Z"}
-    assert found["gone_between"] == {**between, "fate": "received or dropped"}
+    assert found["gone_between"] == {**between, "fate": "received_or_dropped"}
     assert "it is gone between 2026-11-19T10:00:00Z and 2026-11-20T10:00:00Z" in found["state"]
     assert "END_CONVERSATION" not in case.job("explain", "--message", message).out
 

@@ -100,6 +100,7 @@ def capture_lines(
     most_rows: int | None = None,
     version: int = 2,
     utc_offset_minutes: int = 0,
+    is_light: bool = False,
 ) -> list[str]:
     """The lines of a capture.
 
@@ -113,6 +114,7 @@ def capture_lines(
         most_rows: the most rows of a queue; None for all.
         version: of the script; 1 says less.
         utc_offset_minutes: of the server's clock.
+        is_light: whether not all endpoints are meant to be there.
     """
     found = {
         name: each if isinstance(each, Captured) else Captured(dict(each)) for name, each in databases.items()
@@ -121,6 +123,7 @@ def capture_lines(
     header = {"capture": version, "id": id, "server": server, "product_version": product_version}
     header |= {"taken_at": spell_time(taken_at)}
     header |= {"utc_offset_minutes": utc_offset_minutes} if version > 1 else {}
+    header |= {"light": True} if is_light else {}
     lines = [to_line({**header, "server_state": server_state})]
     for name, each in found.items():
         what = {"read": each.reason is None, "reason": each.reason}
@@ -130,6 +133,8 @@ def capture_lines(
     for name, view in _in_script_order(found):
         read_at += READ_TIME
         rows, about = _read_view(found[name], view, server_state, most_rows)
+        if is_light and view == SECOND:
+            about |= {"complete": False}
         head = {"database": name, **_names_of(view)}
         total += len(rows)
         if version == 1:

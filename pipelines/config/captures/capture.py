@@ -201,6 +201,7 @@ class _Reading:
         if minutes is not None and abs(minutes) > LARGEST_OFFSET:
             raise wrong_key(number, "utc_offset_minutes", minutes, MINUTES)
         capture.utc_offset_minutes = minutes
+        capture.is_light = bool(optional_bit(line, "light", number))
         try:
             capture.taken_at = instant_of(line.get("taken_at"))
             if not FIRST_YEAR <= capture.taken_at.year <= LAST_YEAR:

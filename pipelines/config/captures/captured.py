@@ -72,6 +72,7 @@ class Capture:
         product_version: the server's version.
         taken_at: the moment that it shows, UTC.
         utc_offset_minutes: of the server's clock; None if it does not say.
+        is_light: whether it has the endpoints of waiting messages alone.
         databases: by name.
         sha256: of the lines from the first to the last.
     """
@@ -82,5 +83,6 @@ class Capture:
     product_version: str | None = None
     taken_at: datetime = datetime.min
     utc_offset_minutes: int | None = None
+    is_light: bool = False
     databases: dict[str, CapturedDatabase] = field(default_factory=dict)
     sha256: str = ""

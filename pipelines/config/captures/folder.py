@@ -101,7 +101,7 @@ def read_captures(
     new: dict[str, KnownCapture] = {}
     moved: list[KnownCapture] = []
     read: list[ServerSnapshot] = []
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     written = None if folder is None else CapturedRows(folder / str(uuid4()))
     for file in {each.path: each for each in files}.values():
         if (file.path, file.length, file.modified_at) in by_file:
@@ -115,7 +115,8 @@ def read_captures(
                 at_once.append(found)
                 new[found.id] = found
                 read += snapshots
-                notes += said
+                for note in said:
+                    notes.setdefault(note, []).append(short_path(file.path))
             else:
                 require_same_content(found, before)
                 moved.append(
@@ -128,8 +129,9 @@ def read_captures(
     if written is not None:
         written.close()
     raise_faults(problems)
-    for note in notes:
-        log.warning("snapshots: %s", note)
+    for note, paths in notes.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        log.warning("snapshots: %s%s: %s", paths[0], more, note)
     snapshots = [*read, *snapshots_of_known(known)]
     clocks = _clocks([*known, *new.values()])
     rows = {} if written is None else written.files()
@@ -174,7 +176,7 @@ def _read(
         listed=tuple(capture.databases),
         utc_offset_minutes=capture.utc_offset_minutes,
     )
-    return known, snapshots, [f"{short_path(file.path)}: {note}" for note in notes]
+    return known, snapshots, notes
 
 
 def require_same_content(found: KnownCapture, before: KnownCapture) -> None:
