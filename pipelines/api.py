@@ -4,21 +4,26 @@
 moments are datetimes in UTC.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.changes.read import find_since, read_changes
-from pipelines.config.errors import ConfigError
+from pipelines.commands.launch import outcome_of
+from pipelines.commands.options import CENTURY_DAYS, LARGEST
+from pipelines.config.errors import ConfigError, EngineError, PipelineError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import LATEST, parse_instant
 from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.engine.packages import require_engine
+from pipelines.engine.session import require_no_fork
 from pipelines.expectations.read import read_expectations, report_expectations
 from pipelines.explain.explanations import (
     explain_conversation,
@@ -48,6 +53,10 @@ Moment = datetime | str | None
 """An as_of: a datetime with a time zone, a text such as 2026-11-21T00:00:00Z, or None or `latest` for the
 newest."""
 Answer = dict[str, Any]
+COUNTS = {"limit": LARGEST, "days": CENTURY_DAYS}
+"""Arguments that are whole numbers from 1, with the largest."""
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def open_warehouse(config: str | None = None, *, spark: SparkSession | None = None) -> "OpenWarehouse":
@@ -63,16 +72,47 @@ def open_warehouse(config: str | None = None, *, spark: SparkSession | None = No
         ConfigError: the settings are wrong, no engine is installed, or the session lacks what tables need.
     """
     require_engine()
+    require_no_fork()
     settings, warehouse = tables.open_warehouse(find_settings(config), spark)
     warehouse.require_this_shape()
     return OpenWarehouse(settings, warehouse)
+
+
+def _asks(
+    method: Callable[Concatenate["OpenWarehouse", P], R],
+) -> Callable[Concatenate["OpenWarehouse", P], R]:
+    """Check what a method is given as the command does, and tell the engine's errors as the command does."""
+
+    @wraps(method)
+    def ask(self: "OpenWarehouse", /, *args: P.args, **options: P.kwargs) -> R:
+        for name, most in COUNTS.items():
+            _require_count(name, options.get(name, 1), most)
+        require_no_fork()
+        if getattr(self.spark, "is_stopped", False):
+            raise EngineError("the session was stopped; open the warehouse again")
+        try:
+            return method(self, *args, **options)
+        except (PipelineError, TypeError):
+            raise
+        except Exception as error:
+            raise EngineError(outcome_of(error, [self._warehouse.root])[1]) from error
+
+    return ask
+
+
+def _require_count(name: str, value: object, most: int) -> None:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or not 1 <= int(value) <= most:  # type: ignore[call-overload]
+        allowed = "of 1 or more" if most == LARGEST else f"from 1 to {most}"
+        raise ConfigError(f"{name}: {value!r} is not a whole number {allowed}")
 
 
 class OpenWarehouse:
     """The tables of a warehouse and the questions that can be asked of it; nothing is ever written.
 
     Every `as_of` is one that was published; None and `latest` are the newest. All methods raise
-    `PipelineError` with one line that says what is wrong and what to do. A warning is logged if the newest
+    `PipelineError` with one line that says what is wrong and what to do; frames that `read` has returned
+    raise the engine's own errors. A warning is logged if the newest
     data is more than an hour older than as_of.
     """
 
@@ -87,10 +127,12 @@ class OpenWarehouse:
         return self._warehouse.spark
 
     @property
+    @_asks
     def as_ofs(self) -> list[datetime]:
         """The moments that were published, the oldest first; housekeeping may have removed rows of some."""
         return sorted({run["as_of"] for run in checked_runs(self._warehouse)})
 
+    @_asks
     def read(self, table: str, as_of: Moment = None) -> DataFrame:
         """Read a table by its name: docs/data-dictionary.md lists them with grain, keys and columns.
 
@@ -109,10 +151,12 @@ class OpenWarehouse:
             raise ConfigError(f"table {table} is not written for each as_of; leave out as_of")
         return self._warehouse.read(TABLES[table])
 
+    @_asks
     def read_pandas(self, table: str, as_of: Moment = None) -> "pd.DataFrame":
         """Read a table as `read` does, into memory as a pandas frame."""
         return self.read(table, as_of).toPandas()
 
+    @_asks
     def next(
         self,
         queue: str | None = None,
@@ -130,6 +174,7 @@ class OpenWarehouse:
         answer = report_next(self._warehouse, place, as_of=moment, limit=limit, catalog=settings.catalog)
         return self._with_ages(answer, settings, moment)
 
+    @_asks
     def why(
         self,
         queue: str | None = None,
@@ -154,6 +199,7 @@ class OpenWarehouse:
         answer = report_why(self._warehouse, settings, filters, as_of=moment, limit=limit)
         return self._with_ages(answer, settings, moment)
 
+    @_asks
     def waiting(self, *, as_of: Moment = None, limit: int = 50, by: Sequence[str] = ()) -> Answer:
         """Say which messages wait how long, and which are overtaken most.
 
@@ -173,12 +219,14 @@ class OpenWarehouse:
         answer = report_waits(self._warehouse, as_of=moment, limit=limit, by=by)
         return self._with_ages(answer, settings, moment)
 
+    @_asks
     def expect(self, *, as_of: Moment = None) -> Answer:
         """Say whether an as_of meets the expectations of the settings, as its run has measured them."""
         settings, moment = self._asked(as_of)
         answer = report_expectations(read_expectations(self._warehouse, settings, moment), moment)
         return self._with_ages(answer, settings, moment)
 
+    @_asks
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
         settings, moment = self._asked(as_of)
@@ -192,6 +240,7 @@ class OpenWarehouse:
         findings = conversation_findings(self._warehouse, settings, found.conversation_id, moment)
         return asdict(replace(found, findings=findings))
 
+    @_asks
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
         settings, moment = self._asked(as_of)
@@ -205,16 +254,19 @@ class OpenWarehouse:
         )
         return asdict(found)
 
+    @_asks
     def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:
         """Explain the level of a conversation group, in each queue that has messages of it."""
         found = explain_group(self._warehouse, conversation_group_id, as_of=self._published(as_of))
         return [asdict(group) for group in found]
 
+    @_asks
     def coverage(self, *, as_of: Moment = None) -> Answer:
         """Count what each rule version decides."""
         moment = self._published(as_of)
         return {"as_of": moment, "coverage": report_coverage(self._warehouse, moment)}
 
+    @_asks
     def leaks(
         self, *, days: int = DAYS, grace: timedelta = GRACE, as_of: Moment = None, limit: int = 20
     ) -> Answer:
@@ -223,6 +275,7 @@ class OpenWarehouse:
         answer = report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
         return self._with_ages(answer, settings, moment)
 
+    @_asks
     def changes(self, *, since: datetime | None = None, as_of: Moment = None) -> Answer:
         """Say what changed since the greatest published as_of below another one, or up to `since`."""
         settings, moment = self._asked(as_of)
@@ -230,17 +283,20 @@ class OpenWarehouse:
         earlier = find_since(self._warehouse, settings, since, moment)
         return read_changes(self._warehouse, settings, earlier, moment)
 
+    @_asks
     def metrics(self, *, as_of: Moment = None) -> str:
         """Give the figures of an as_of as text for monitoring tools."""
         settings, moment = self._asked(as_of)
         return read_metrics(self._warehouse, settings, moment)
 
+    @_asks
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say how snapshots of a server differ from rules, catalog and ledger."""
         require_snapshots(self._settings)
         settings, moment = self._asked(as_of)
         return report_differences(self._warehouse, settings, as_of=moment, limit=limit)
 
+    @_asks
     def rejected(self, *, limit: int = 3) -> list[Answer]:
         """Say why rows of the inputs were rejected, with some of each reason."""
         checked_runs(self._warehouse)

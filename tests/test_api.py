@@ -126,6 +126,10 @@ def test_explanations(warehouse: pipelines.OpenWarehouse) -> None:
         (lambda it: it.read("unresolved", datetime(2026, 11, 20)), "has no time zone; add tzinfo"),
         (lambda it: it.read("unresolved", at(31)), "--as-of 2026-11-20T12:31:00Z was not published"),
         (lambda it: it.next(), "next: name a queue, or an instance"),
+        (lambda it: it.next("Queue", limit=0), "limit: 0 is not a whole number of 1 or more"),
+        (lambda it: it.why(limit=float("nan")), "limit: nan is not a whole number of 1 or more"),
+        (lambda it: it.rejected(limit=True), "limit: True is not a whole number of 1 or more"),
+        (lambda it: it.leaks(days=-1), "days: -1 is not a whole number from 1 to 36500"),
         (lambda it: it.differences(), "snapshots: there are none to compare with"),
     ],
 )
@@ -134,6 +138,60 @@ def test_errors_are_one_line(warehouse: pipelines.OpenWarehouse, ask: object, sa
         ask(warehouse)  # type: ignore[operator]
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+HOST = """
+import faulthandler, os, sys, threading
+import pipelines
+
+faulthandler.dump_traceback_later(600, exit=True)
+
+def said(ask):
+    try:
+        return ask()
+    except pipelines.PipelineError as error:
+        return str(error)
+
+opened = []
+threads = [threading.Thread(target=lambda: opened.append(pipelines.open_warehouse())) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(opened), "opened")
+sys.stdout.flush()
+if not (child := os.fork()):
+    print(said(lambda: opened[0].as_ofs))
+    print(said(pipelines.open_warehouse))
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(child, 0)
+opened[0].spark.stop()
+print(said(lambda: opened[0].as_ofs))
+print(len(pipelines.open_warehouse().as_ofs), "moments")
+print(os.getpid())
+"""
+
+
+def test_threads_a_fork_and_a_stopped_session(config: str, tmp_path: Path) -> None:
+    """The embedded engine in a program of its own."""
+    program = tmp_path / "host.py"
+    program.write_text(HOST)
+    done = subprocess.run(
+        [sys.executable, program],
+        env={**environment(), "PRIORITIES_CONFIG": config, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    *said, process = done.stdout.splitlines()
+    forked = (
+        f"process {process} opened the engine, and this one is a fork of it; open the warehouse in a process "
+        "that is started by itself (multiprocessing: the start method spawn)"
+    )
+    stopped = "the session was stopped; open the warehouse again"
+    assert said == ["4 opened", forked, forked, stopped, "2 moments"], done.stderr
 
 
 def test_settings_are_found_as_the_commands_find_them(

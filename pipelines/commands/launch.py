@@ -82,8 +82,13 @@ def _log_handler() -> logging.Handler:
     return handler
 
 
-def outcome_of(error: Exception) -> tuple[int, str]:
-    """The exit code of a command that failed, and the line that says why."""
+def outcome_of(error: Exception, suspects: Sequence[str] = _suspects) -> tuple[int, str]:
+    """The exit code of a command that failed, and the line that says why.
+
+    Args:
+        error: what it raised.
+        suspects: warehouses that may be damaged.
+    """
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
     # Import lazily: only failing commands need these.
@@ -96,11 +101,11 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
-    if _suspects:
+    if suspects:
         from pipelines.storage.damage import find_damage
 
         try:
-            damage = [line for root in _suspects for line in find_damage(root)]
+            damage = [line for root in suspects for line in find_damage(root)]
         except PipelineError as unreadable:
             return unreadable.exit_code, str(unreadable)
         if damage:

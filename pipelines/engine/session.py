@@ -3,6 +3,7 @@
 import atexit
 import os
 import socket
+import threading
 import time
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -24,7 +25,9 @@ GRPC_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 """The variables of a proxy that the client of Spark Connect takes notice of."""
 
 _embedded: dict[str, Any] = {}
-"""The embedded server of this process and its session, once it was started."""
+"""The embedded server and its session, once it was started, and the process that started it."""
+_opening = threading.RLock()
+"""One thread opens a session at a time."""
 
 
 def open_session(name: str, warehouse: str | SparkSchema | None = None) -> SparkSession:
@@ -42,8 +45,27 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
 
     Raises:
         ConfigError: the engine can't do what is asked of it.
-        EngineError: Apache Spark did not start.
+        EngineError: Apache Spark did not start, or the session belongs to the process before a fork.
     """
+    with _opening:
+        return _open(name, warehouse)
+
+
+def require_no_fork() -> None:
+    """Refuse the embedded engine after a fork: its threads stay in the process that started it.
+
+    Raises:
+        EngineError: another process started it.
+    """
+    if _embedded.get("process", os.getpid()) != os.getpid():
+        raise EngineError(
+            f"process {_embedded['process']} opened the engine, and this one is a fork of it; open "
+            "the warehouse in a process that is started by itself (multiprocessing: the start method spawn)"
+        )
+
+
+def _open(name: str, warehouse: str | SparkSchema | None) -> SparkSession:
+    require_no_fork()
     check_environment()
     # PySpark collects timestamps in the time zone of the process, which Windows can't change: what is read
     # for people and programs is collected as microseconds (storage/collect.py).
@@ -195,7 +217,7 @@ def _session_without_proxy(address: str) -> SparkSession:
 
 
 def _embedded_session() -> SparkSession:
-    if "session" not in _embedded:
+    if "server" not in _embedded:
         # The server reads its settings once, when it starts.
         os.environ.setdefault("RUST_LOG", "error")
         os.environ["SAIL_RUNTIME__MEMORY_POOL__TYPE"] = "fair"
@@ -210,15 +232,16 @@ def _embedded_session() -> SparkSession:
 
         server = SparkConnectServer("127.0.0.1", 0)
         server.start(background=True)
-        host, port = server.listening_address
-        _embedded["server"] = server
-        _embedded["session"] = _session_without_proxy(f"sc://{host}:{port}")
+        _embedded.update(server=server, process=os.getpid())
         atexit.register(_stop_embedded)
+    if "session" not in _embedded or _embedded["session"].is_stopped:
+        host, port = _embedded["server"].listening_address
+        _embedded["session"] = _session_without_proxy(f"sc://{host}:{port}")
     session: SparkSession = _embedded["session"]
     return session
 
 
 def _stop_embedded() -> None:
-    if "session" in _embedded:
+    if _embedded.get("process") == os.getpid():
         _embedded.pop("session").stop()
         _embedded.pop("server").stop()
