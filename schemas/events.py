@@ -165,6 +165,8 @@ SHOWN: dict[str, tuple[Column, ...]] = {
             "timestamp",
             "of an inferred row: it happened after that, UTC; null otherwise, or in rows of an older version",
         ),
+        optional("shown_until", "timestamp", "last taken_at that shows the same in a row; null: seen_at"),
+        optional("shown_queue", "string", "queue whose view shows it; null for others, or in older rows"),
         optional("shown_contract", "string", "contract in the snapshot's view; null if not said"),
         optional("shown_from_service", "string", "sender's service in the snapshot's view; null if not said"),
         optional("shown_to_service", "string", "receiver's service in the snapshot's view; null if not said"),

@@ -344,6 +344,13 @@ UNRESOLVED = Table(
             "string",
             "endpoint_unknown, service_not_in_catalog or handle_unknown: docs/semantics.md#unresolved",
         ),
+        optional(
+            "instance", "string", "its endpoint's, else that of the view that shows it; null: not known"
+        ),
+        optional(
+            "database", "string", "its endpoint's, else that of the view that shows it; null: not known"
+        ),
+        optional("queue", "string", "queue whose view shows it; null if none does, and in transmission"),
     ),
     key=("as_of", "kind", "id"),
     partition_by=("as_of_key",),
@@ -535,6 +542,9 @@ SNAPSHOTS = Table(
         optional("path", "string", "file, or folder, of the view or the capture"),
         optional("length", "bigint", "bytes; null for a capture"),
         optional("modified_at", "timestamp", "last change, UTC; null for a capture"),
+        optional("rows", "bigint", "rows, of a queue those of status 1; null if not counted"),
+        optional("repeated_rows", "bigint", "rows among them that repeat another; null if not counted"),
+        optional("rejected_rows", "bigint", "rows among them that were rejected; null if not counted"),
     ),
     key=("instance", "database", "taken_at", "view"),
     public=False,

@@ -83,7 +83,7 @@ def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: da
     # The endpoint that held it: the receiving one in a queue, else the sending one.
     side = known["sent_by_initiator"] != arrived
     endpoint_events = read_endpoint_events(warehouse, known["conversation_id"])
-    since = max(event["seen_at"] or event["event_time"] for event in seen)
+    since = max(event["shown_until"] or event["seen_at"] or event["event_time"] for event in seen)
     if absent:
         first = min(absent, key=lambda event: event["event_time"])
         since, by = first["not_before"] or since, first["seen_at"]

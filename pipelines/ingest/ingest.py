@@ -202,7 +202,7 @@ def ingest(
         inputs, _ = run_concurrently(
             warehouse.spark,
             partial(_read_inputs, warehouse, settings, new.files, number, with_ends, views, materialize),
-            partial(_write_taken_input, warehouse, number, new, started_at),
+            partial(_write_taken_input, warehouse, number, new, started_at, views),
         )
         snapshot_batch = None
         if views is not None:
@@ -456,7 +456,9 @@ def _plan_batch(
     )
 
 
-def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput, started_at: datetime) -> None:
+def _write_taken_input(
+    warehouse: Warehouse, number: int, new: NewInput, started_at: datetime, views: ViewsRead | None
+) -> None:
     """Record the files of the batch before the ledger is written.
 
     They count as read once `batches` has rows of the batch.
@@ -464,7 +466,7 @@ def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput, started
     rows = [(*[getattr(file, name) for name in FILE], new.mappings.get(file.source)) for file in new.files]
     rows = [(number, *row) for row in rows]
     warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
-    write_taken(warehouse, number, new.snapshots, started_at)
+    write_taken(warehouse, number, new.snapshots, started_at, {} if views is None else views.counts())
 
 
 def _write_rejected(

@@ -23,7 +23,7 @@ from pipelines.nightly.as_of import find_latest, require_data
 from pipelines.nightly.publish import publish
 from pipelines.nightly.quality import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
-from pipelines.schedules.write import write_schedules
+from pipelines.schedules.write import OpenMessages, write_schedules
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.ages import Ages, find_ages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
@@ -198,10 +198,10 @@ def _require_left(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
 
 def _schedule(
     warehouse: Warehouse, settings: Settings, as_of: datetime, ingested: IngestedInput
-) -> dict[str, int]:
+) -> OpenMessages:
     with step("schedules") as print_details:
         open_messages = write_schedules(warehouse, settings, as_of, ingested.completed, ingested.state)
-        print_details(", ".join(f"{count:,} {WAITING[name]}" for name, count in open_messages.items()))
+        print_details(", ".join(f"{count:,} {WAITING[name]}" for name, count in open_messages.counts.items()))
     return open_messages
 
 

@@ -1,6 +1,8 @@
 """Open messages with their endpoints at as_of, and the messages that are in no schedule."""
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
+
+from schemas.keys import QUEUE
 
 RECEIVER = (
     "instance",
@@ -75,6 +77,15 @@ def with_sender(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
     return known.withColumn("sender_exists", F.coalesce("sender_exists", F.lit(False)))
 
 
+def place_to_receive() -> dict[str, Column]:
+    """Instance, database and queue of `ready.received_messages`: of one that is not placed, the view's.
+
+    Without a view, its endpoint's, and no queue.
+    """
+    is_shown = F.col("queue").isNull() & F.col("shown_queue").isNotNull()
+    return {name: F.when(is_shown, F.col(f"shown_{name}")).otherwise(F.col(name)) for name in QUEUE}
+
+
 def unresolved(received: DataFrame, on_their_way: DataFrame) -> DataFrame:
     """The `unresolved` table without `as_of`.
 
@@ -93,6 +104,7 @@ def unresolved(received: DataFrame, on_their_way: DataFrame) -> DataFrame:
         .when(F.col("unknown_handle").isNotNull(), "handle_unknown")
         .otherwise("endpoint_unknown")
         .alias("reason"),
+        *[place.alias(name) for name, place in place_to_receive().items()],
     )
     transmission = on_their_way.where("waits and not sender_exists").select(
         F.lit("transmission").alias("kind"),
@@ -100,5 +112,6 @@ def unresolved(received: DataFrame, on_their_way: DataFrame) -> DataFrame:
         F.when(F.col("unknown_handle").isNotNull(), "handle_unknown")
         .otherwise("endpoint_unknown")
         .alias("reason"),
+        *[F.col(f"shown_{name}").alias(name) for name in QUEUE],
     )
     return receive.unionByName(transmission)

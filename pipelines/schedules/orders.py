@@ -17,6 +17,7 @@ from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.ledger import Ledger
+from pipelines.state.messages import SHOWN
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 from schemas.keys import QUEUE
@@ -140,7 +141,7 @@ def orders(
         settings: TOP of a RECEIVE, starvation prevention, and blocks.
         materialize: computes a frame once.
     """
-    ready = received.where("queue is not null").drop("receiver_exists", "unknown_handle")
+    ready = received.where("queue is not null").drop("receiver_exists", "unknown_handle", *SHOWN)
     groups, in_order = receive_order(ready, top=settings.receive.top, materialize=materialize)
     transmission = settings.transmission
     to_send = sendable(sent, waiting.forwarding, catalog.bindings, waiting.off)

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.state.events_before import ever, moment_of
+from pipelines.state.messages import SHOWN
 from pipelines.state.queue_status import status_changes
 from schemas.keys import GROUP, QUEUE
 
@@ -110,7 +111,7 @@ def received_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) ->
     Returns:
         One row per message; key message_id: the receiving endpoint's names and `priority`, `queue`, null
         where the message can't be placed, `state`, which tells whether queue and group are free, and since
-        when they are not (`with_state`), `arrival_order`, `receiver_exists` and `unknown_handle`.
+        when they are not (`with_state`), `arrival_order`, `receiver_exists`, `unknown_handle` and `SHOWN`.
     """
     received = messages.select(
         *[F.col(f"receiver_{name}").alias(name) for name in GROUP],
@@ -128,6 +129,7 @@ def received_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) ->
         F.col("receiver_remote_service").alias("remote_service"),
         "receiver_exists",
         "unknown_handle",
+        *SHOWN,
     )
     return with_arrival_order(with_state(received, off, locked))
 

@@ -20,7 +20,7 @@ DESCRIPTION = (
     "message_type",
     "size_bytes",
     "why_still_here",
-    "shown_in",
+    "shown_database",
 )
 ENDPOINTS = (
     "sender_instance",
@@ -49,7 +49,7 @@ def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, of
     """
     waiting = _with_sendable_at(_waiting(messages, bindings), [])
     forwarded = _with_sendable_at(_forwarded(messages, forwarding, bindings), ["instance"])
-    return _with_queue_off(waiting.unionByName(forwarded), off).drop("destination_queue", "shown_in")
+    return _with_queue_off(waiting.unionByName(forwarded), off).drop("destination_queue", "shown_database")
 
 
 def with_transmit_priority(
@@ -238,7 +238,9 @@ def _with_queue_off(rows: DataFrame, off: DataFrame) -> DataFrame:
     is_held = is_here & F.col("waits_for").isNotNull()
     return known.withColumns(
         {
-            "database": F.when(~F.col("forwarded") & F.col("shown_in").isNotNull(), F.col("shown_in"))
+            "database": F.when(
+                ~F.col("forwarded") & F.col("shown_database").isNotNull(), F.col("shown_database")
+            )
             .when(is_held, F.col("destination_database"))
             .otherwise(F.col("database")),
             **{name: F.when(is_here, F.col(name)) for name in named.values()},

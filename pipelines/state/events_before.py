@@ -35,7 +35,7 @@ def moment_rank_and_id(rank: Column) -> Column:
     return F.concat(moment_of("event_time"), rank.cast("string"), F.col("event_id"))
 
 
-def moment_of(name: str) -> Column:
+def moment_of(name: str | Column) -> Column:
     """A timestamp as text that compares as the times do."""
     return F.lpad((F.unix_micros(name) + F.lit(YEAR_1)).cast("string"), DIGITS, "0")
 

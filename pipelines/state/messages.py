@@ -5,7 +5,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.materialize import Materialize
-from pipelines.state.events_before import ever, moment_rank_and_id
+from pipelines.state.events_before import ever, moment_of, moment_rank_and_id
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
@@ -24,6 +24,13 @@ OF_ANY_EVENT = (
     "queuing_order",
 )
 """Attributes that any event of a message can have."""
+SHOWN = {
+    "shown_instance": "instance",
+    "shown_database": "database",
+    "shown_queue": "shown_queue",
+    "last_shown_at": "seen_at",
+}
+"""The place in which a snapshot shows a message, and when, by the columns of its event."""
 
 
 def is_sent() -> Column:
@@ -37,6 +44,30 @@ def order_of_events() -> Column:
         *[F.when(F.col("event_type") == name, F.lit(rank)) for name, rank in EVENT_RANKS.items()]
     )
     return moment_rank_and_id(rank)
+
+
+def shown_last(shown_until: datetime | None = None) -> Column:
+    """When the last snapshot up to a moment was taken that shows what an event says; null for a log's."""
+    last = F.coalesce("shown_until", "seen_at")
+    return last if shown_until is None else F.least(last, F.lit(shown_until))
+
+
+def is_sight_of_message() -> Column:
+    """Whether an event is the row of a view in which a message waits."""
+    is_waiting = F.col("event_type").isin("SENT", "DELIVERED") & F.col("inferred").isNull()
+    return F.col("seen_at").isNotNull() & is_waiting
+
+
+def order_of_sights(shown_until: datetime | None = None) -> Column:
+    """The order of the rows of views that show a message up to a moment; null for other events.
+
+    A queue that shows it goes after a transmission queue; then the later snapshot goes after the earlier one.
+    """
+    is_sight = is_sight_of_message()
+    if shown_until is not None:
+        is_sight &= F.col("seen_at") <= F.lit(shown_until)
+    rank = F.when(F.col("event_type") == "DELIVERED", "1").otherwise("0")
+    return F.when(is_sight, F.concat(rank, moment_of(shown_last(shown_until)), moment_of("seen_at")))
 
 
 def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
@@ -53,7 +84,7 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
     """
     event_type, event_time = F.col("event_type"), F.col("event_time")
     rows = ledger.message_events.where(event_type.isin(LEFT, *ARRIVALS) | is_sent()).select(
-        "message_id", "event_type", "event_time", "seen_at", *TRANSACTION
+        "message_id", "event_type", "event_time", "seen_at", "shown_until", *TRANSACTION
     )
     if not ledger.has_queue_events:
         never = F.lit(None).cast("timestamp")
@@ -72,7 +103,7 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
         F.min("taken_at").alias("taken_at"),
         (ever(event_type == "SENT") & ~ever(event_type == LEFT)).alias("sent"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
-        F.max(F.when(event_type == "SENT", F.col("seen_at"))).alias("shown_at"),
+        F.max(F.when(event_type == "SENT", shown_last())).alias("shown_at"),
     )
     return by_message.where("not received").drop("received")
 
@@ -96,32 +127,34 @@ def describe_messages(
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
         and `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a
         snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
-        latest snapshot that shows it in a transmission queue, and `shown_in`, that queue's database.
+        latest snapshot that shows it in a transmission queue; and `SHOWN`, the place in the latest snapshot
+        that shows it in a queue, else in a transmission queue, and when: null if none does.
 
     The least and the greatest value together cost a third of the earliest one, and agree for most messages.
     """
     # The small side stands on the left, which is held in memory.
     events = message_events if ids is None else ids.join(message_events, "message_id")
-    seen_at = F.col("seen_at")
-    is_shown = seen_at.isNotNull() if shown_until is None else seen_at <= F.lit(shown_until)
-    says_why = is_sent() & is_shown
+    sight = order_of_sights(shown_until)
+    says_why = is_sent() & sight.isNotNull()
+    shown = {name: F.col(of) for name, of in SHOWN.items()} | {"last_shown_at": shown_last(shown_until)}
     extremes = materialize(
         events.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
             *_times(),
             F.max(F.when(says_why, F.col("transmission_status"))).alias("why_still_here"),
-            F.max(F.when(says_why, F.col("database"))).alias("shown_in"),
-            F.count(F.when(says_why, 1)).alias("times_shown"),
+            *[F.max(F.when(sight.isNotNull(), value)).alias(name) for name, value in shown.items()],
+            F.count(sight).alias("times_shown"),
         )
     )
     agree = F.col("times_shown") < 2
     for name in OF_ANY_EVENT:
         agree &= F.col(name).eqNullSafe(F.col(f"greatest_{name}"))
     differing = extremes.where(~agree).select("message_id").join(message_events, "message_id")
-    shown = {"why_still_here": "transmission_status", "shown_in": "database"}
-    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", *shown]
-    latest = [F.max_by(of, F.when(says_why, seen_at)).alias(name) for name, of in shown.items()]
+    why = "why_still_here"
+    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", why, *SHOWN]
+    latest = [F.max_by(value, sight).alias(name) for name, value in shown.items()]
+    latest.append(F.max_by("transmission_status", F.when(says_why, sight)).alias(why))
     exact = _describe_by_earliest_events(differing, *latest).select(*names)
     return extremes.where(agree).select(*names).unionByName(exact)
 

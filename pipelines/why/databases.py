@@ -9,6 +9,7 @@ from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.changes import find_changes
+from pipelines.state.messages import shown_last
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes.databases import BrokerChanged, ConversationsGone, OfDatabase
@@ -83,8 +84,9 @@ def _find_gone(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     key = (*DATABASE, "before", "seen_at")
     conversations = ended.groupBy(*key).agg(F.count_distinct("conversation_id").alias("conversations"))
     shown = warehouse.read_left(MESSAGES, first).where("event_type = 'DELIVERED'")
-    shown = shown.select(*DATABASE, "message_id", F.col("seen_at").alias("shown_at")).join(gone, DATABASE)
-    then, now = shown.where("shown_at = before"), shown.where("shown_at = seen_at")
+    sights = [F.col("seen_at").alias("shown_at"), shown_last().alias("shown_last")]
+    shown = shown.select(*DATABASE, "message_id", *sights).join(gone, DATABASE)
+    then, now = (shown.where(f"{moment} between shown_at and shown_last") for moment in ("before", "seen_at"))
     unread = (
         then.join(now, [*key, "message_id"], "left_anti")
         .groupBy(*key)

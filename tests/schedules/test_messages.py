@@ -72,25 +72,25 @@ def test_the_two_endpoints_of_a_message(draw: Draw) -> None:
 
 def test_why_no_schedule_has_a_message(draw: Draw) -> None:
     received = draw("""
-        message_id  | queue | receiver_exists boolean | unknown_handle
-        in a queue  | Q     | true                    | -
-        no service  | -     | true                    | -
-        no endpoint | -     | false                   | -
-        no handle   | -     | false                   | h1
-    """)
+        message_id  | instance | database | queue | receiver_exists boolean | unknown_handle | shown_instance | shown_database | shown_queue
+        in a queue  | SQL1     | B        | Q     | true                    | -              | -              | -              | -
+        no service  | SQL1     | B        | -     | true                    | -              | -              | -              | -
+        no endpoint | -        | -        | -     | false                   | -              | SQL1           | A              | -
+        no handle   | -        | -        | -     | false                   | h1             | SQL1           | C              | R
+    """)  # noqa: E501
     on_their_way = draw("""
-        message_id  | waits boolean | sender_exists boolean | unknown_handle
-        sent        | true          | true                  | -
-        no endpoint | true          | false                 | -
-        no handle   | true          | false                 | h1
-        passing     | false         | false                 | -
-    """)
+        message_id  | waits boolean | sender_exists boolean | unknown_handle | shown_instance | shown_database | shown_queue
+        sent        | true          | true                  | -              | -              | -              | -
+        no endpoint | true          | false                 | -              | -              | -              | -
+        no handle   | true          | false                 | h1             | SQL1           | A              | -
+        passing     | false         | false                 | -              | -              | -              | -
+    """)  # noqa: E501
     expected = draw("""
-        kind         | id          | reason
-        receive      | no service  | service_not_in_catalog
-        receive      | no endpoint | endpoint_unknown
-        receive      | no handle   | handle_unknown
-        transmission | no endpoint | endpoint_unknown
-        transmission | no handle   | handle_unknown
+        kind         | id          | reason                 | instance | database | queue
+        receive      | no service  | service_not_in_catalog | SQL1     | B        | -
+        receive      | no endpoint | endpoint_unknown       | -        | -        | -
+        receive      | no handle   | handle_unknown         | SQL1     | C        | R
+        transmission | no endpoint | endpoint_unknown       | -        | -        | -
+        transmission | no handle   | handle_unknown         | SQL1     | A        | -
     """)
     assert_same(unresolved(received, on_their_way), expected)

@@ -167,6 +167,10 @@ def test_a_message_in_a_queue_is_that_of_its_receiver(draw: Draw) -> None:
         receiver_contract string              | Gold   | -
         receiver_local_service string         | Stock  | -
         receiver_remote_service string        | Orders | -
+        shown_instance string                 | SQL1   | -
+        shown_database string                 | B      | -
+        shown_queue string                    | Q      | -
+        last_shown_at timestamp               | 12:05  | -
     """)
     off = draw.rows(OFF)("queue\n -")
     locked = draw("""
@@ -196,6 +200,10 @@ def test_a_message_in_a_queue_is_that_of_its_receiver(draw: Draw) -> None:
         state string                   | group_locked | ready
         held_since timestamp           | 12:02        | -
         held_source string             | log          | -
+        shown_instance string          | SQL1         | -
+        shown_database string          | B            | -
+        shown_queue string             | Q            | -
+        last_shown_at timestamp        | 12:05        | -
     """)
     assert {*found.columns} == {*expected.columns, "arrival_order"}
     assert_same(found.select(*expected.columns), expected)

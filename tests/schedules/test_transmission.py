@@ -22,7 +22,7 @@ ENDPOINT = (
 MESSAGES = ", ".join(
     [
         "message_id string, conversation_id string, sent_by_initiator boolean, message_type string",
-        "message_sequence_number bigint, size_bytes bigint, why_still_here string, shown_in string",
+        "message_sequence_number bigint, size_bytes bigint, why_still_here string, shown_database string",
         "sent_at timestamp, waits boolean, home_instance string",
         *(f"{side}_{column}" for side in ("sender", "receiver") for column in ENDPOINT),
     ]
@@ -99,7 +99,7 @@ def test_a_destination_is_that_of_the_endpoint_else_the_nearest_service(draw: Dr
     off = "instance | database | queue | name | off_source\n SQL1 | B | Q | [SQL1].B.Q | catalog"
     of_endpoint = {"receiver_exists": True, "receiver_instance": "SQL1", "receiver_database": "B"}
     messages = draw.rows(MESSAGES, **SENT | of_endpoint)("""
-        message_id | receiver_queue | shown_in
+        message_id | receiver_queue | shown_database
         known      | Q              | -
         another    | P              | -
         nowhere    | -              | -

@@ -108,6 +108,27 @@ def test_why_a_message_still_waits_is_what_the_latest_snapshot_says(
     draw.require(found)(f"message_id | why_still_here\n twice | {why}\n in a queue | -\n logged | -")
 
 
+def test_the_place_of_a_message_is_that_of_the_view_that_shows_it_last(draw: Draw) -> None:
+    """A queue goes before a transmission queue: the message has arrived there."""
+    events = draw.rows(MESSAGES, conversation_id="c", event_time=at(0), event_id="e", instance="SQL1")("""
+        message_id | event_type | seen_at | database | shown_queue
+        moved      | DELIVERED  | 12:10   | A        | Q
+        moved      | DELIVERED  | 12:20   | A        | R
+        moved      | DELIVERED  | 12:30   | A        | S
+        arrived    | SENT       | 12:20   | A        | -
+        arrived    | DELIVERED  | 12:10   | B        | Q
+        waits      | SENT       | 12:10   | A        | -
+        logged     | DELIVERED  | -       | A        | -
+    """)
+    draw.require(describe_messages(events, same, shown_until=at(20)))("""
+        message_id | shown_instance | shown_database | shown_queue | last_shown_at timestamp
+        moved      | SQL1           | A              | R           | 12:20
+        arrived    | SQL1           | B              | Q           | 12:10
+        waits      | SQL1           | A              | -           | 12:10
+        logged     | -              | -              | -           | -
+    """)
+
+
 def test_a_handle_that_no_endpoint_has(draw: Draw) -> None:
     events = draw.rows(MESSAGES, event_type="DELIVERED", event_time=at(0), event_id="e")("""
         message_id | conversation_id | conversation_handle

@@ -6,6 +6,7 @@ between them. Each batch infers the ends again from all known rows, so later row
 """
 
 from datetime import timedelta
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -14,7 +15,7 @@ from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.ladder.ladder import is_in_period
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import ARRIVALS, dropped_at, is_sent
+from pipelines.state.messages import ARRIVALS, SHOWN, dropped_at, is_sent, order_of_sights, shown_last
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import (
     CREATIONS,
@@ -106,6 +107,9 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         views: complete views, as for `infer_endpoint_ends`.
         queues: `views_of_queues`.
 
+    A message that a queue shows is looked for in later views of that queue, too, whatever its endpoint and
+    the bindings say.
+
     Returns:
         Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
         RECEIVED of a message that was ready in a complete queue, a LEFT of one that waited in a complete
@@ -118,7 +122,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         .groupBy("message_id")
         .agg(
             F.max(F.when(F.col("seen_at").isNull(), time)).alias("logged"),
-            F.max("seen_at").alias("shown"),
+            F.max(shown_last()).alias("shown"),
+            *[F.max_by(of, order_of_sights()).alias(name) for name, of in SHOWN.items()],
             F.min("conversation_id").alias("conversation_id"),
             F.min("sent_by_initiator").alias("sent_by_initiator"),
             F.max("message_type").alias("message_type"),
@@ -145,25 +150,32 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     free = arrived.where("takes = 0 or given_back = takes").withColumn(
         "logged", F.greatest("logged", "given_back_at")
     )
-    received = _missing(
-        _with_endpoint(free, locations, ~F.col("is_initiator")),
-        queues,
-        ["instance", "database", "local_service"],
+    receivers = _with_endpoint(
+        free, locations, ~F.col("is_initiator"), are_shown=F.col("shown_queue").isNotNull()
+    )
+    of_queues = views.where("queue is not null").withColumnRenamed("queue", "shown_queue").drop("view")
+    received = reduce(
+        DataFrame.unionByName,
+        [
+            _missing(receivers, queues, ["instance", "database", "local_service"]),
+            _missing(receivers, of_queues, ["instance", "database", "shown_queue"]),
+        ],
     )
     sent = facts.where("arrived_at is null and sent_at is not null").join(
         _ends_by_effect(ledger.endpoint_events), "conversation_id", "left"
     )
     transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
-    senders = _with_endpoint(sent, locations.drop("ended_at"), F.col("is_initiator"))
+    senders = _with_endpoint(
+        sent, locations.drop("ended_at"), F.col("is_initiator"), are_shown=F.col("shown").isNotNull()
+    )
     left = _missing(senders.withColumn("ended_at", _dropped_at()), transmitted, ["instance", "database"])
     return _rows(received, "RECEIVED").unionByName(_rows(left, LEFT))
 
 
 def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
     """The rows with each taken_at at which they existed and were not in the view."""
-    lives = (F.col("created_at") < F.col("taken_at")) & (
-        F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at"))
-    )
+    exists = F.coalesce(F.col("created_at") < F.col("taken_at"), F.col("shown").isNotNull())
+    lives = exists & (F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at")))
     return rows.join(F.broadcast(views), key, "inner").where(_is_contradicted("taken_at") & lives)
 
 
@@ -174,10 +186,20 @@ def _is_contradicted(taken_at: str) -> Column:
     return logged & (F.col("shown").isNull() | (F.col("shown") < F.col(taken_at)))
 
 
-def _with_endpoint(messages: DataFrame, locations: DataFrame, sent_by_initiator: Column) -> DataFrame:
-    """The messages with instance, database and queue of one of their endpoints."""
+def _with_endpoint(
+    messages: DataFrame, locations: DataFrame, sent_by_initiator: Column, *, are_shown: Column
+) -> DataFrame:
+    """The messages with one of their endpoints, and in the database whose view shows them, else in its own.
+
+    A message that is shown may have a handle that no endpoint has.
+    """
     sides = locations.withColumn("sent_by_initiator", sent_by_initiator).drop("is_initiator")
-    return messages.join(sides, ["conversation_id", "sent_by_initiator"], "inner")
+    known = messages.join(sides, ["conversation_id", "sent_by_initiator"], "left")
+    place = {
+        name: F.when(are_shown, F.col(f"shown_{name}")).otherwise(F.col(name))
+        for name in ("instance", "database")
+    }
+    return known.withColumns(place).where("instance is not null")
 
 
 def _ends_by_effect(endpoint_events: DataFrame) -> DataFrame:

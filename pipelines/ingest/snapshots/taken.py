@@ -15,6 +15,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
+from pipelines.config.snapshots.views import declared
 from pipelines.engine.frames import among, small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.storage.collect import collect_rows
@@ -22,6 +23,10 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
 
 PLACE = ("instance", "database", "taken_at")
+ViewName = tuple[str, str, datetime, str]
+"""Instance, database, taken_at and view."""
+ViewCounts = tuple[int, int, int]
+"""Rows, repeated ones and rejected ones, as the table `snapshots` has them."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,13 @@ def _state(file: ViewFile) -> tuple[int, datetime]:
     return sum(info.size for info in files), max(map(changed_at, files), default=EPOCH)
 
 
-def write_taken(warehouse: Warehouse, number: int, new: NewSnapshots, started_at: datetime) -> None:
+def write_taken(
+    warehouse: Warehouse,
+    number: int,
+    new: NewSnapshots,
+    started_at: datetime,
+    counts: Mapping[ViewName, ViewCounts],
+) -> None:
     """Say which snapshots and captures the batch takes.
 
     Args:
@@ -158,9 +169,18 @@ def write_taken(warehouse: Warehouse, number: int, new: NewSnapshots, started_at
         number: of the batch.
         new: what it takes.
         started_at: when the run began, UTC.
+        counts: `ViewsRead.counts`.
     """
     rows = [
-        (number, *each.database_key, each.taken_at, view, view in each.complete, *_state_of(each, view))
+        (
+            number,
+            *each.database_key,
+            each.taken_at,
+            view,
+            view in each.complete,
+            *_state_of(each, view),
+            *counts.get((*each.database_key, each.taken_at, view), _count_small(each, view)),
+        )
         for each in new.snapshots
         for view in dict.fromkeys([*each.files, *each.small])
     ]
@@ -202,6 +222,13 @@ def _state_of(snapshot: ServerSnapshot, view: str) -> tuple[str | None, int | No
         return snapshot.declared.path, None, None
     file = snapshot.files[view]
     return (file.path, *_state(file))
+
+
+def _count_small(snapshot: ServerSnapshot, view: str) -> ViewCounts | tuple[None, None, None]:
+    """The counts of a view none of whose rows was read as a fact: null where they are not known."""
+    if view in snapshot.small:
+        return len(snapshot.small[view]), 0, 0
+    return (0, 0, 0) if declared(view).is_large else (None, None, None)
 
 
 def complete_views(warehouse: Warehouse, number: int, materialize: Materialize) -> DataFrame | None:

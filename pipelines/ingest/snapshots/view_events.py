@@ -105,6 +105,7 @@ def queued_message_events(view: DataFrame) -> DataFrame:
         event_type=F.when(is_ready, "DELIVERED").when(status == RECEIVED, "RECEIVED").otherwise("SENT"),
         inferred=F.when(~is_ready, F.lit(True)),
         shown_to_service=F.when(status != SENT, F.col("service_name")),
+        shown_queue=F.expr("substring(view, instr(view, '.') + 1)"),
         **_of_unknown(),
     )
 
@@ -116,21 +117,25 @@ def is_retained() -> Column:
 
 def waiting_message_events(view: DataFrame) -> DataFrame:
     """The messages of `transmission_queue`: rows of `message_events` without batch, SENT."""
-    type = (
-        F.when(F.col("message_type_name").isNotNull(), F.col("message_type_name"))
-        .when(F.col("is_conversation_error"), F.lit(f"{SYSTEM}Error"))
-        .when(F.col("is_end_of_dialog"), F.lit(f"{SYSTEM}EndDialog"))
-        .otherwise(F.lit("DEFAULT"))
-    )
     return view_event_rows(
         view,
         TRANSMISSION,
         event_id=row_id(*_place_in_view(F.lit(None).cast("bigint"))),
         event_time=_before_taken_at("enqueue_time"),
         event_type=F.lit("SENT"),
-        message_type=type,
+        message_type=waiting_type(),
         transmission_status=F.nullif("transmission_status", F.lit("")),
         **_of_unknown(),
+    )
+
+
+def waiting_type() -> Column:
+    """The message type of a row of `transmission_queue`."""
+    return (
+        F.when(F.col("message_type_name").isNotNull(), F.col("message_type_name"))
+        .when(F.col("is_conversation_error"), F.lit(f"{SYSTEM}Error"))
+        .when(F.col("is_end_of_dialog"), F.lit(f"{SYSTEM}EndDialog"))
+        .otherwise(F.lit("DEFAULT"))
     )
 
 

@@ -1,15 +1,76 @@
 """Which snapshots are the newest that show a view."""
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from pyspark.sql import functions as F
 
-from pipelines.config.snapshots.views import queue_of
+from pipelines.config.snapshots.views import TRANSMISSION, is_queue, queue_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import SNAPSHOTS
 
 NewestViews = dict[tuple[str, str], tuple[datetime, bool]]
+
+
+@dataclass(frozen=True)
+class SummedView:
+    """The newest complete view of a queue or a transmission queue, with what its rows must add up to.
+
+    Attributes:
+        kind: the schedule of its messages: receive or transmission.
+        instance: of the database.
+        database: its name.
+        queue: the queue; None of a transmission queue.
+        taken_at: when it was taken.
+        rows: those that wait: of a queue those of status 1, less repeated and rejected ones.
+        is_late: whether it came after a later view of the same queue. Then the ledger may not say whether it
+            shows a message that the views before and after it show.
+    """
+
+    kind: str
+    instance: str
+    database: str
+    queue: str | None
+    taken_at: datetime
+    rows: int
+    is_late: bool = False
+
+
+def read_summed_views(warehouse: Warehouse, as_of: datetime) -> list[SummedView]:
+    """The newest complete view of each queue and transmission queue up to as_of, in order.
+
+    Args:
+        warehouse: what to read; one without snapshots has none.
+        as_of: snapshots that were taken later do not count.
+
+    Views whose rows an older version did not count are left out, and those of pruned days.
+    """
+    if not warehouse.exists(SNAPSHOTS):
+        return []
+    of_messages = F.col("view").contains(".") | (F.col("view") == TRANSMISSION)
+    counted = F.col("rows") - F.col("repeated_rows") - F.col("rejected_rows")
+    then = F.when(F.col("taken_at") <= F.lit(as_of), F.col("taken_at"))
+    taken = warehouse.read(SNAPSHOTS).where(of_messages & F.col("complete"))
+    newest = taken.groupBy("instance", "database", "view").agg(
+        F.max(then).alias("taken_at"),
+        F.max_by(F.coalesce(counted, F.lit(-1)), then).alias("rows"),
+        F.max_by("batch", then).alias("batch"),
+        F.min(F.when(then.isNull(), F.col("batch"))).alias("next_batch"),
+    )
+    return [
+        SummedView(
+            "receive" if is_queue(row["view"]) else "transmission",
+            row["instance"],
+            row["database"],
+            queue_of(row["view"]) if is_queue(row["view"]) else None,
+            row["taken_at"],
+            row["rows"],
+            is_late=row["next_batch"] is not None and row["next_batch"] < row["batch"],
+        )
+        for row in collect_rows(newest.where("taken_at is not null").orderBy("instance", "database", "view"))
+        if row["rows"] >= 0 and not warehouse.is_pruned(row["taken_at"] - timedelta(microseconds=1))
+    ]
 
 
 def read_newest_views(warehouse: Warehouse, view: str, as_of: datetime) -> NewestViews:

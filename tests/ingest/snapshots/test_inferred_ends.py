@@ -87,6 +87,7 @@ MESSAGES = """
     other queue    | DELIVERED  | 08:00                | -              | -                 | Order                 | elsewhere
     receiver over  | DELIVERED  | 08:00                | -              | -                 | Order                 | target over
     no receiver    | DELIVERED  | 08:00                | -              | -                 | Order                 | nobody
+    only shown     | DELIVERED  | 08:00                | -              | 11:59:59          | Order                 | nobody
     sent           | SENT       | 08:00                | -              | -                 | Order                 | both
     sent, arrived  | SENT       | 08:00                | -              | -                 | Order                 | elsewhere
     sent, arrived  | DELIVERED  | 08:30                | -              | -                 | Order                 | elsewhere
@@ -115,6 +116,7 @@ GONE = """
     message_id     | event_type | event_time timestamp | seen_at timestamp | not_before timestamp
     gone           | RECEIVED   | 11:59:59.999999      | 12:00             | 08:00
     shown lately   | RECEIVED   | 11:59:59.999999      | 12:00             | 11:59:59
+    only shown     | RECEIVED   | 11:59:59.999999      | 12:00             | 11:59:59
     late           | RECEIVED   | 12:59:59.999999      | 13:00             | 11:59
     given back     | RECEIVED   | 11:59:59.999999      | 12:00             | 10:00
     back lately    | RECEIVED   | 12:59:59.999999      | 13:00             | 11:59:30
@@ -127,10 +129,14 @@ GONE = """
 def test_messages_that_are_shown_no_more(session: SparkSession) -> None:
     """Ready ones were received and waiting ones have left, unless something else took them away before."""
     place = {"instance": F.lit("SQL1"), "database": F.lit("B")}
-    nothing = {"inferred": F.lit(None).cast("boolean")}
+    in_queue = {
+        "shown_queue": F.when(F.col("seen_at").isNotNull(), "Q"),
+        "shown_until": F.lit(None).cast("timestamp"),
+        "inferred": F.lit(None).cast("boolean"),
+    }
     messages = frame(session, MESSAGES).withColumns(
         place
-        | nothing
+        | in_queue
         | {"sent_by_initiator": F.lit(True), "message_sequence_number": F.lit(0).cast("bigint")}
     )
     conversations = messages.select("conversation_id").distinct().where("conversation_id <> 'nobody'")

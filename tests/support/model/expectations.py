@@ -6,8 +6,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 from .moment import Moment, OpenMessage
-from .snapshots import SEEN
-from .vocabulary import ENDS, Row, Side
+from .vocabulary import ENDS, SEEN, Row, Side
 from .why import percentile, seconds_waited
 
 UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .vocabulary import DIALOG_TIMER, ERROR, Row, Side, nulls_last, utf8
+from .vocabulary import DIALOG_TIMER, ERROR, SEEN, Row, Side, nulls_last, utf8
 
 EVENT_ORDER = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3}
 ARRIVALS = ("DELIVERED", "RECEIVED")
@@ -72,6 +72,13 @@ class Message:
     @property
     def sent_at(self) -> datetime | None:
         return next((event["event_time"] for event in self.events if event["event_type"] == "SENT"), None)
+
+    def last_sight(self, event_type: str, as_of: datetime) -> Row | None:
+        """The row of the newest view up to as_of that shows it as this event."""
+        sights = [each for each in self.events if each["event_type"] == event_type and each.get(SEEN)]
+        return max(
+            (each for each in sights if each[SEEN] <= as_of), key=lambda each: each[SEEN], default=None
+        )
 
 
 def read_messages(message_events: list[Row]) -> list[Message]:

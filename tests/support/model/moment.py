@@ -12,7 +12,6 @@ from .messages import Message, read_messages
 from .receive import receive_schedule
 from .rules import resolve, rule_history
 from .snapshots import (
-    SEEN,
     Snapshot,
     brokers_off,
     events_with,
@@ -27,7 +26,7 @@ from .spelling import canonical_ids
 from .state import State
 from .transmission import transmission_schedule
 from .unresolved import unresolved
-from .vocabulary import CREATIONS, Events, QueueKey, Row, Side
+from .vocabulary import CREATIONS, SEEN, Events, QueueKey, Row, Side
 
 Place = tuple[str | None, str | None, str | None]
 """A queue; (instance, None, None) for a transmission queue; (None, None, None) for unresolved rows."""

@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 from .endpoints import Endpoint
 from .rules import Rule
-from .vocabulary import CREATIONS, DIALOG_TIMER, ENDS, Events, QueueKey, Row, Side
+from .vocabulary import CREATIONS, DIALOG_TIMER, ENDS, SEEN, Events, QueueKey, Row, Side
 
 DEFAULT_LIFETIME = timedelta(seconds=2147483647)
 LONGEST_AGE = timedelta(days=3653)
 MICROSECOND = timedelta(microseconds=1)
-SEEN = "seen_at"
 
 
 @dataclass(frozen=True)
@@ -152,6 +151,7 @@ def _message_events(snapshot: Snapshot, endpoint_events: list[Row]) -> list[Row]
         for row in snapshot.rows(view):
             if row["status"] == 1:
                 more = {"event_type": "DELIVERED", "queuing_order": row.get("queuing_order")}
+                more["queue"] = view.partition(".")[2]
                 time = snapshot.before(row.get("message_enqueue_time"))
                 found.append(_message_event(snapshot, endpoint_events, row, {**more, "event_time": time}))
     for row in snapshot.rows("transmission_queue"):

@@ -5,8 +5,7 @@ from datetime import datetime
 from .catalog import Catalog
 from .endpoints import Endpoint, group_id
 from .messages import Message
-from .snapshots import SEEN
-from .vocabulary import ENDS, Events, QueueKey, Row, Side, by_time
+from .vocabulary import ENDS, SEEN, Events, QueueKey, Row, Side, by_time
 
 GroupKey = tuple[QueueKey, str]
 """A group: its queue and its conversation_group_id."""

@@ -8,7 +8,6 @@ from typing import Any
 from .endpoints import Endpoint
 from .messages import Message, sending_order
 from .rules import DEFAULT_LEVEL
-from .snapshots import SEEN
 from .state import State
 from .vocabulary import QueueKey, Row, nulls_last, printed_name, utf8
 
@@ -80,7 +79,8 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
     else:
         assert sender is not None
         off = queue_off(state, message)
-        database = _shown_in(message, state.as_of) or (off[1] if off else sender.database)
+        shown = message.last_sight("SENT", state.as_of)
+        database = shown["database"] if shown else off[1] if off else sender.database
         honored = state.catalog.honors_priority(item.instance, database)
         transmit_priority = DEFAULT_LEVEL if honored is False else sender.priority
         raised = _raised(transmit_priority, state.as_of - sendable_at, starvation)
@@ -122,16 +122,6 @@ def _services(sender: Endpoint | None, receiver: Endpoint | None) -> tuple[str |
     if receiver:
         return receiver.remote_service, receiver.local_service
     return None, None
-
-
-def _shown_in(message: Message, as_of: datetime) -> str | None:
-    """The database whose transmission queue has it in the newest snapshot that shows it there."""
-    shown = {
-        event[SEEN]: str(event["database"])
-        for event in message.events
-        if event["event_type"] == "SENT" and event.get(SEEN) and event[SEEN] <= as_of
-    }
-    return shown[max(shown)] if shown else None
 
 
 def _contract(sender: Endpoint | None, receiver: Endpoint | None) -> str | None:

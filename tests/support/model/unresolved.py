@@ -14,7 +14,8 @@ def unresolved(state: State) -> list[Row]:
             ("transmission", _not_sendable(state, message)),
         ):
             if reason:
-                rows.append({"as_of": state.as_of, "kind": kind, "id": message.message_id, "reason": reason})
+                row = {"as_of": state.as_of, "kind": kind, "id": message.message_id, "reason": reason}
+                rows.append({**row, **_place(state, message, kind)})
     return rows
 
 
@@ -31,3 +32,13 @@ def _not_sendable(state: State, message: Message) -> str | None:
     if state.waits_for_transmission(message) and state.endpoint(message.sender) is None:
         return "endpoint_unknown"
     return None
+
+
+def _place(state: State, message: Message, kind: str) -> Row:
+    """The view that shows it; else the database of its receiving endpoint."""
+    shown = message.last_sight("DELIVERED" if kind == "receive" else "SENT", state.as_of)
+    if shown:
+        return {**{name: shown[name] for name in ("instance", "database")}, "queue": shown.get("queue")}
+    receiver = state.endpoint(message.receiver) if kind == "receive" else None
+    place = (receiver.instance, receiver.database) if receiver else (None, None)
+    return dict(zip(("instance", "database", "queue"), (*place, None), strict=True))

@@ -4,9 +4,8 @@ from datetime import datetime
 
 from .moment import Moment, OpenMessage
 from .rules import DEFAULT_LEVEL
-from .snapshots import SEEN
 from .transmission import queue_off
-from .vocabulary import QueueKey, Row, by_time, is_on, utf8
+from .vocabulary import SEEN, QueueKey, Row, by_time, is_on, utf8
 
 LOCKS = ("RECEIVE", "GET_CONVERSATION_GROUP")
 MANY_ROLLBACKS = 5
