@@ -42,6 +42,7 @@ from pipelines.ingest.snapshots.taken import (
     NewSnapshots,
     complete_views,
     find_new_snapshots,
+    new_views,
     write_moved,
     write_taken,
 )
@@ -221,8 +222,10 @@ def ingest(
                 moments = {each.taken_at for each in new.snapshots.snapshots}
                 is_one_moment = number == 1 and not inputs and len(moments) == 1
                 complete = None if is_one_moment else complete_views(warehouse, number, materialize)
+                has_new = complete is not None and bool(new.snapshots.snapshots)
+                shown_in = new_views(warehouse, number, materialize) if has_new else None
                 close_at = CloseAt.at(as_of, newest, warehouse.first_day)
-                batch = _plan_batch(settings, inputs, snapshot_batch, complete, completed, close_at)
+                batch = _plan_batch(settings, inputs, snapshot_batch, complete, shown_in, completed, close_at)
                 state = write_ledger(warehouse, batch, materialize_state)
             # The files were read for the last time. If one grew meanwhile, its last row may be cut off.
             require_unchanged(settings.inputs.by_name(), new.files)
@@ -427,6 +430,7 @@ def _plan_batch(
     inputs: Sequence[InputBatch],
     snapshot_batch: SnapshotBatch | None,
     views: DataFrame | None,
+    shown_in: DataFrame | None,
     completed: CompletedBatches,
     close_at: CloseAt,
 ) -> Batch:
@@ -444,6 +448,7 @@ def _plan_batch(
         view_events={} if snapshot_batch is None else snapshot_batch.events,
         places=settings.places,
         views=views,
+        new_views=shown_in,
         close_at=close_at,
         closed_until=None if completed.newest is None else end_of(completed.newest.date()),
         lookback=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),

@@ -40,6 +40,7 @@ class Batch:
         events: the accepted events by input, with the contract's columns; inputs without any may be missing.
         view_events: events from new snapshots by table, with the columns of accepted events.
         views: the complete views of all snapshots (`complete_views`); None if nothing is inferred from them.
+        new_views: the views that the batch brings, `sights.with_neighbors`; None as above.
         close_at: the moment up to which the batch closes rows.
         closed_until: no earlier batch closed rows by a state after this moment; None if there is none.
         lookback: how far back closed rows are searched.
@@ -55,6 +56,7 @@ class Batch:
     events: Mapping[str, DataFrame]
     view_events: Mapping[str, DataFrame]
     views: DataFrame | None
+    new_views: DataFrame | None
     close_at: CloseAt
     closed_until: datetime | None
     lookback: Lookback

@@ -132,6 +132,7 @@ def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, material
             ledger,
             arrivals=working_set.arrivals,
             views=batch.views,
+            new_views=batch.new_views,
             bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
             queues=views_of_queues(
                 batch.views, small_frame(warehouse.spark, batch.binding_periods, BINDING_PERIODS)

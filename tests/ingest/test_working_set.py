@@ -162,6 +162,7 @@ def working_set(session: SparkSession, folder: Path, *, starts_over: bool) -> Wo
         number=2,
         events=events,
         view_events={},
+        new_views=None,
         views=None,
         close_at=CloseAt(DAY, instant("12:00"), instant("11:45")),
         closed_until=None,

@@ -12,6 +12,7 @@ from pipelines.ingest.snapshots.inferred_ends import infer_endpoint_ends, infer_
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages, without_known
 from pipelines.ingest.snapshots.moves import moves_between_snapshots
 from pipelines.ingest.snapshots.retained import place_retained
+from pipelines.ingest.snapshots.sights import store_once
 from pipelines.ingest.snapshots.view_events import is_retained
 from pipelines.state.endpoints import with_queue
 from pipelines.state.ledger import Ledger
@@ -22,6 +23,7 @@ def infer(
     *,
     arrivals: DataFrame | None,
     views: DataFrame,
+    new_views: DataFrame | None,
     bindings: DataFrame,
     queues: DataFrame,
     number: int,
@@ -34,6 +36,7 @@ def infer(
         ledger: the working set; events with `batch`.
         arrivals: closed message events of conversations whose creation has come; None if there are none.
         views: complete views of all snapshots.
+        new_views: the views that the batch brings, `sights.with_neighbors`; None if it brings none.
         bindings: the catalog's (instance, database, service, queue).
         queues: `views_of_queues`.
         number: the batch that infers it.
@@ -64,7 +67,8 @@ def infer(
             )
         found = name_messages(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(rest.messages.unionByName(found), rest.conversations.unionByName(old.conversations))
-    of_messages = materialize(facts.messages)
+    messages = facts.messages if new_views is None else store_once(facts.messages, new_views, number)
+    of_messages = materialize(messages)
     if has_views_by_hand and not (retained := of_messages.where(is_retained())).isEmpty():
         of_messages = materialize(place_retained(of_messages, retained, views))
     moves = moves_between_snapshots(facts.conversations).withColumn("batch", batch)

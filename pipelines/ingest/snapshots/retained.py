@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ingest.snapshots.view_events import is_retained, row_id
+from pipelines.state.messages import shown_last
 
 KEY = ["message_id", "event_type"]
 
@@ -23,7 +24,7 @@ def place_retained(messages: DataFrame, retained: DataFrame, views: DataFrame) -
     others = messages.where(~is_retained())
     events = others.join(retained.select("message_id").distinct(), "message_id", "left_semi")
     is_ready = (F.col("event_type") == "DELIVERED") & F.col("seen_at").isNotNull()
-    ready = events.where(is_ready).groupBy("message_id").agg(F.max("seen_at").alias("ready_at"))
+    ready = events.where(is_ready).groupBy("message_id").agg(F.max(shown_last()).alias("ready_at"))
     timed = events.where("inferred is null").groupBy(*KEY).agg(F.min("event_time").alias("happened_at"))
     is_new = F.expr(
         "(happened_at is null or happened_at >= seen_at) and "

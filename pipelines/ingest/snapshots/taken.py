@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pyarrow import fs
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.captures.faults import CaptureFault, describe_fault, raise_faults, short_path
 from pipelines.config.captures.folder import CapturesRead, require_same_content
@@ -15,9 +15,10 @@ from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
-from pipelines.config.snapshots.views import declared
+from pipelines.config.snapshots.views import TRANSMISSION, declared
 from pipelines.engine.frames import among, small_frame
 from pipelines.engine.materialize import Materialize
+from pipelines.ingest.snapshots.sights import with_neighbors
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
@@ -241,7 +242,20 @@ def complete_views(warehouse: Warehouse, number: int, materialize: Materialize) 
     taken = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
     if taken.isEmpty():
         return None
-    # The queue stands behind the first dot: `pipelines.config.snapshots.views.queue_of`.
+    queue = _queue().alias("queue")
+    return materialize(taken.where("complete").select(*PLACE[:2], "view", "taken_at", queue))
+
+
+def new_views(warehouse: Warehouse, number: int, materialize: Materialize) -> DataFrame:
+    """The views of messages that a batch brings, `with_neighbors` among all that were taken."""
+    of_messages = _queue().isNotNull() | (F.col("view") == TRANSMISSION)
+    views = warehouse.read(SNAPSHOTS).where((F.col("batch") <= number) & of_messages)
+    place = F.coalesce(_queue(), F.lit("")).alias("place")
+    moments = views.select(*PLACE[:2], place, F.col("taken_at").alias("seen_at"), "batch")
+    return materialize(with_neighbors(moments).where(F.col("batch") == number).drop("batch"))
+
+
+def _queue() -> Column:
+    """The queue of a view, behind the first dot: `pipelines.config.snapshots.views.queue_of`."""
     dot = F.instr("view", ".")
-    queue = F.when(dot > 0, F.substr("view", dot + 1, F.length("view")))
-    return materialize(taken.where("complete").select(*PLACE[:2], "view", "taken_at", queue.alias("queue")))
+    return F.when(dot > 0, F.substr("view", dot + 1, F.length("view")))
