@@ -41,12 +41,13 @@ def rows_by_kind(lines: Lines, places: Places) -> Iterator[tuple[str, Places]]:
 
 
 def text_of(lines: Lines, places: Places) -> bytes:
-    """The lines at these places; a part of the text where they follow each other."""
-    first, last = int(places[0]), int(places[-1])
-    if last - first + 1 == len(places):
-        begin = int(lines.ends[first - 1]) + 1 if first else 0
-        return lines.text[begin : int(lines.ends[last]) + 1]
-    return b"".join(lines.line(place) + b"\n" for place in places.tolist())
+    """The lines at these places, which are in order; lines in a row are one part of the text."""
+    firsts = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    lasts = np.append(firsts[1:], len(places)) - 1
+    begins = np.concatenate(([0], lines.ends + 1))[places[firsts]]
+    ends = lines.ends[places[lasts]] + 1
+    parts = zip(begins.tolist(), ends.tolist(), strict=True)
+    return b"".join(lines.text[begin:end] for begin, end in parts)
 
 
 def require_text(lines: Lines) -> None:
