@@ -28,8 +28,7 @@ def find_rows(lines: Lines) -> Places:
 def rows_by_kind(lines: Lines, places: Places) -> Iterator[tuple[str, Places]]:
     """Rows by the kind of view that their line names where the script does; others are left out."""
     begins = np.concatenate(([0], lines.ends[:-1] + 1))[places]
-    names = _array(lines).take(pa.array(places))
-    found = pc.find_substring(names, VIEW).to_numpy(zero_copy_only=False)
+    found = pc.find_substring(_array(lines), VIEW).to_numpy(zero_copy_only=False)[places]
     bytes_ = np.frombuffer(lines.text, np.uint8)
     at = (begins + found + len(VIEW))[:, np.newaxis] + np.arange(BEGIN)
     shown = bytes_[np.minimum(at, len(bytes_) - 1)]
