@@ -17,10 +17,11 @@ from pipelines.conformance.read import (
     links_at,
     request_at,
     require_window_left,
+    sends_at,
     silent_queues,
 )
 from pipelines.conformance.receives import receives_at
-from pipelines.conformance.report import report_levels, report_links, report_receives
+from pipelines.conformance.report import report_levels, report_links, report_receives, report_sends
 from pipelines.conformance.view import print_conformance, receives_sentence, sentence
 from pipelines.console.terminal import to_json
 from pipelines.state.messages import describe_messages
@@ -103,6 +104,9 @@ def main(argv: Sequence[str]) -> int:
                 limit=options.limit,
             ),
             **report_links(links, limit=options.limit),
+            **report_sends(
+                sends_at(warehouse, as_of=as_of, window=window, messages=messages), limit=options.limit
+            ),
         }
     if options.format == "json":
         print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))

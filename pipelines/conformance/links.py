@@ -51,10 +51,11 @@ def conformance_links(
         as_of: the instant.
         fragment_bytes: size of a fragment; None if blocks are off.
 
-    No log shows when the server sent a message. One fact needs no comparison of two clocks: a message of a
-    higher level could be sent no later than another (by the sender's clock) and arrived after it (by the
-    receiver's). A message can be sent at the latest SENT of itself and of those before it in its conversation
-    and direction. Pairs are counted in numpy, in time n log n; a link is one task.
+    Few logs show when the server sent a message, and only of some. One fact needs no comparison of two
+    clocks: a message of a higher level could be sent no later than another (by the sender's clock) and
+    arrived after it (by the receiver's). A message can be sent at the latest SENT of itself and of those
+    before it in its conversation and direction. Pairs are counted in numpy, in time n log n; a link is one
+    task.
     """
     links = _links(rows.endpoints, rows.honoring, as_of)
     accepted = rows.message_events.where(
@@ -63,13 +64,8 @@ def conformance_links(
     accepting = accepted.groupBy("message_id").agg(
         F.min("instance").alias("first_accepting"), F.max("instance").alias("last_accepting")
     )
-    earlier = (
-        Window.partitionBy(*DIRECTION)
-        .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
-        .rowsBetween(Window.unboundedPreceding, 0)
-    )
     arrived = rows.messages.where((F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of)))
-    sendable = arrived.withColumn("sendable_at", F.max("sent_at").over(earlier))
+    sendable = with_sendable_at(arrived)
     if since is not None:
         sendable = sendable.where(F.col("arrived_at") >= F.lit(since))
     sent = accepting.join(links.join(sendable, DIRECTION), "message_id", "right")
@@ -85,6 +81,16 @@ def conformance_links(
         F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
     )
     return counted.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
+
+
+def with_sendable_at(messages: DataFrame) -> DataFrame:
+    """Messages with the latest SENT of each and of those before it in its conversation and direction."""
+    earlier = (
+        Window.partitionBy(*DIRECTION)
+        .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    return messages.withColumn("sendable_at", F.max("sent_at").over(earlier))
 
 
 def _links(endpoints: DataFrame, honoring: DataFrame, as_of: datetime) -> DataFrame:

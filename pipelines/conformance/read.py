@@ -10,6 +10,7 @@ from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import conformance_levels
 from pipelines.conformance.links import LinkRows, conformance_links
 from pipelines.conformance.receives import ConformanceRequest
+from pipelines.conformance.sends import conformance_sends
 from pipelines.conformance.timeline import timeline
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
@@ -28,7 +29,7 @@ from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import PRIORITY_RULES
+from schemas.outputs import PRIORITY_RULES, SENDS
 
 
 def require_window_left(
@@ -114,6 +115,26 @@ def links_at(
         fragment_bytes=None if blocks is None else blocks.fragment_bytes,
     )
     return links.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
+
+
+def sends_at(
+    warehouse: Warehouse, *, as_of: datetime, window: timedelta | None, messages: DataFrame
+) -> DataFrame:
+    """`conformance_sends` of the messages that traces show to be sent before as_of; with a window, within it.
+
+    Args:
+        warehouse: the tables.
+        as_of: the instant.
+        window: None for all messages.
+        messages: as in `links_at`.
+    """
+    return conformance_sends(
+        warehouse.read(SENDS),
+        messages,
+        warehouse.read(ENDPOINTS),
+        since=None if window is None else as_of - window,
+        as_of=as_of,
+    )
 
 
 def request_at(

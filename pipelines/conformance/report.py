@@ -113,3 +113,19 @@ def report_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
         limit: rows.
     """
     return {"links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}
+
+
+def report_sends(sends: DataFrame, *, limit: int) -> dict[str, Any]:
+    """List the instances that sent most messages too early, with the share of all that could be compared.
+
+    Args:
+        sends: `conformance_sends`.
+        limit: rows.
+    """
+    rows = collect_rows(sends.orderBy(F.desc("inversions"), "instance").limit(limit))
+    return {
+        "sends": [
+            {**row, "share": row["messages"] / row["all_messages"] if row["all_messages"] else None}
+            for row in rows
+        ]
+    }

@@ -43,6 +43,7 @@ LINKS = (
     "inversions",
     "inversions_fragmented",
 )
+SENDS = ("instance", "messages", "all_messages", "share", "with_inversion", "inversions")
 WITHOUT_QUEUE_EVENTS = (
     "The log has no queue events: every receive counts as committed, nothing is known of locks and WHERE. "
     "A receive that passed a higher level may have been right."
@@ -112,6 +113,9 @@ def print_conformance(report: Mapping[str, Any], *, wide: bool = False) -> None:
         console.print(f"- {deviation_sentence(row)}", soft_wrap=True)
     if report["links"]:
         print_rows(console, "Links, most inversions first", report["links"], LINKS)
+    if report["sends"]:
+        rows = [{**row, "share": _percent(row["share"])} for row in report["sends"]]
+        print_rows(console, "Sends that a trace shows, most inversions first", rows, SENDS)
 
 
 def receives_sentence(report: Mapping[str, Any]) -> str:

@@ -196,6 +196,7 @@ def test_without_queue_events_locks_are_not_known(
             "queues": tables["conformance"][:1],
             "deviations": [{**tables["conformance_deviations"][0], "locks_known": False}],
             "links": [],
+            "sends": [],
         }
     )
     text = capsys.readouterr().out
