@@ -15,17 +15,18 @@ EVENT = ["event_date", "event_id"]
 """An event's identity: its id is unique in its input within a UTC day."""
 
 
-def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
+def narrow_rows(rows: DataFrame, contract: EventContract, *, is_mapped: bool = False) -> DataFrame:
     """Reduce each row to the columns that find repeats: 8 bytes of identity, the time, and flags.
 
     Args:
         rows: rows of `storage.inputs.read`, with `reasons`.
         contract: the input's contract.
+        is_mapped: whether these are mapped rows, which have `time_note`.
 
     Returns:
         One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`,
-        `is_mistyped`, which ends the run with an error, `is_in_other_spelling` and `has_more_than_case`; of a
-        mapped source `time_note`.
+        `is_mistyped`, which ends the run with an error, `is_in_other_spelling` and `has_more_than_case`; of
+        mapped rows `time_note`.
     """
     return rows.select(
         _identity().alias("identity"),
@@ -34,7 +35,7 @@ def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
         F.col("mistyped").isNotNull().alias("is_mistyped"),
         is_in_other_spelling(contract).alias("is_in_other_spelling"),
         has_more_than_case(contract).alias("has_more_than_case"),
-        *[name for name in ("time_note",) if name in rows.columns],
+        *(["time_note"] if is_mapped else []),
     )
 
 

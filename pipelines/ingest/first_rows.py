@@ -50,7 +50,7 @@ def _first_file(source: str, given: EventSource | LogSource) -> InputFile:
 
 
 def _shown(read: DataFrame, mapping: SourceMapping) -> list[str]:
-    rows = with_reasons(with_message_ids(read, mapping), mapping.contract)
+    rows = with_reasons(with_message_ids(read, mapping), mapping.contract, is_mapped=True)
     names = [column.name for column in mapping.mapped if column.name != "event_id"]
     found = rows.limit(SHOWN).select(*names, "payload", "reasons").collect()
     return [_told({name: row[name] for name in names}, row["payload"], row["reasons"]) for row in found]

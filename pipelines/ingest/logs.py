@@ -122,7 +122,7 @@ def read_new_log(
         if table == ENDPOINT_FACTS.name:
             rows = with_shown_endpoints(rows, warehouse, shown)
         rows = with_message_ids(rows, whole)
-        rows = with_reasons(rows, whole.contract, first_day=warehouse.first_day)
+        rows = with_reasons(rows, whole.contract, first_day=warehouse.first_day, is_mapped=True)
         rows = with_numbered_ids(materialize(placed(rows, warehouse.places)), materialize)
         told, rows = _without_incomplete(rows)
         if decides and TRANSACTION in [column.name for column in whole.kept]:
@@ -131,14 +131,14 @@ def read_new_log(
             rows = rows.where("not is_rolled_back")
         waiting = materialize(select_pending(rows))
         rows = rows.where(~is_pending())
-        few_bytes = materialize(narrow_rows(rows, whole.contract))
+        few_bytes = materialize(narrow_rows(rows, whole.contract, is_mapped=True))
         judged = judge_rows(
             warehouse,
             log.source,
             whole.contract,
             rows,
             few_bytes,
-            count_by_day(few_bytes),
+            count_by_day(few_bytes, is_mapped=True),
             batch,
             materialize,
             before.get(table, ()),

@@ -128,7 +128,9 @@ def read_new_input(
     assert read is not None
     if mapping is not None:
         read = with_message_ids(read, mapping)
-    rows = placed(with_reasons(read, contract, first_day=warehouse.first_day), warehouse.places)
+    is_mapped = mapping is not None
+    judged = with_reasons(read, contract, first_day=warehouse.first_day, is_mapped=is_mapped)
+    rows = placed(judged, warehouse.places)
     waiting = None
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
     if format in TEXT or is_slow_to_read or mapping is not None:
@@ -140,10 +142,10 @@ def read_new_input(
         if known is not None:
             waiting = materialize(select_pending(rows))
             rows = rows.where(~is_pending())
-        few_bytes = narrow_rows(rows, contract)
+        few_bytes = narrow_rows(rows, contract, is_mapped=is_mapped)
     else:
         few_bytes = materialize(narrow_rows(rows, contract))
-    counted = count_by_day(few_bytes)
+    counted = count_by_day(few_bytes, is_mapped=is_mapped)
     if format == "json" and any(row.mistyped for row in counted):
         raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
         raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
@@ -153,7 +155,7 @@ def read_new_input(
     return replace(found, waiting=waiting)
 
 
-def count_by_day(few_bytes: DataFrame) -> list[Row]:
+def count_by_day(few_bytes: DataFrame, *, is_mapped: bool) -> list[Row]:
     """How many of `narrow_rows` are events, by UTC day, with what is odd about them."""
     # The time of a row that is no event can be outside of the range of Python's dates.
     day = F.when(F.col("is_event"), F.to_date("event_time"))
@@ -163,11 +165,7 @@ def count_by_day(few_bytes: DataFrame) -> list[Row]:
         F.bool_or("is_mistyped").alias("mistyped"),
         F.bool_or("is_in_other_spelling").alias("other_spelling"),
         F.bool_or("has_more_than_case").alias("more_than_case"),
-        *[
-            F.count_if(F.col("time_note") == note).alias(note)
-            for note in NOTES
-            if "time_note" in few_bytes.columns
-        ],
+        *[F.count_if(F.col("time_note") == note).alias(note) for note in NOTES if is_mapped],
     )
     return totals.collect()
 
@@ -207,8 +205,7 @@ def judge_rows(
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
     total = sum(row.rows for row in counted)
-    notes = [note for note in NOTES if "time_note" in few_bytes.columns]
-    counts = {note: sum(row[note] for row in counted) for note in notes}
+    counts = {note: sum(row[note] for row in counted if note in row) for note in NOTES}
     counts = {name: count for name, count in counts.items() if count}
     recorded = warehouse.read_with_left_out(ACCEPTED[table]).where(F.col("batch") < batch)
     if ACCEPTED[table] is ENDPOINT_FACTS:

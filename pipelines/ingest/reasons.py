@@ -38,20 +38,23 @@ REASONS = {
 """Every reason of `rejected_events`, with one line each."""
 
 
-def with_reasons(rows: DataFrame, contract: EventContract, *, first_day: date | None = None) -> DataFrame:
+def with_reasons(
+    rows: DataFrame, contract: EventContract, *, first_day: date | None = None, is_mapped: bool = False
+) -> DataFrame:
     """Add the reasons why a row cannot be an event of this contract.
 
     Args:
         rows: rows of `pipelines.storage.inputs.read`; one row per row of the input.
         contract: the input's contract.
         first_day: events before this UTC day are rejected; null if no day was pruned.
+        is_mapped: whether these are mapped rows, which have `time_note`.
 
     Returns:
         The rows, with `reasons`: joined by commas, in the order of `REASONS` and then of the columns; null
         where the row is an event. `broken` and `unreadable` are dropped.
     """
     verdicts = _verdicts(contract, first_day)
-    if "time_note" in rows.columns:
+    if is_mapped:
         verdicts[NO_TIME] = F.col("time_note") == NO_TIME
         verdicts["missing_event_time"] &= ~verdicts[NO_TIME].eqNullSafe(True)
     unreadable = F.concat(F.lit("unreadable_"), F.replace("unreadable", F.lit(","), F.lit(",unreadable_")))
