@@ -67,7 +67,7 @@ def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] 
     damaged += [
         problem
         for name, found in tables.items()
-        if (problem := other_columns(f"{root}/{name}", TABLES[name], _types(found)))
+        if (problem := other_columns(f"{root}/{name}", TABLES[name], stored_types(found)))
     ]
     if damaged:
         require_readable(root)
@@ -200,7 +200,7 @@ def _said_of(fault: Exception) -> str:
     return "its last commit is gone" if "CRC file version" in said else said
 
 
-def _types(table: DeltaTable) -> dict[str, str]:
+def stored_types(table: DeltaTable) -> dict[str, str]:
     """The types of a table's columns as Spark calls them, by name."""
     fields = json.loads(table.schema().to_json())["fields"]
     return {field["name"]: _spark_type(field["type"]) for field in fields}

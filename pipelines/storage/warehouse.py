@@ -31,10 +31,10 @@ from pipelines.engine.table_writes import (
 )
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
-from pipelines.storage.new_tables import create_table, is_surely_missing, stored_field
 from pipelines.storage.placed import placed, without_left_out
 from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_left
 from pipelines.storage.spark_schema import folder_of, register
+from pipelines.storage.table_log import create_table, stored_field, types_on_this_machine
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED, LEDGER_PARTITIONS
 from schemas.ledger import ENDPOINTS
@@ -265,8 +265,8 @@ class Warehouse:
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
-        if is_surely_missing(self.spark, path):
-            return {}
+        if (types := types_on_this_machine(self.spark, path)) is not None:
+            return types
         try:
             # The table is opened when the schema is read.
             fields = self.spark.read.format("delta").load(engine_path(path)).schema.fields

@@ -8,7 +8,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine import table_writes
-from pipelines.storage import new_tables
+from pipelines.storage import table_log
 from tests.support.factories import INITIATOR, TARGET, at, catalog, database, short_talk
 from tests.support.harness import Project
 
@@ -66,7 +66,7 @@ def test_columns_with_comments_are_not_united_with_others(
     embedded: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Why tables that folds read and write have no comments of columns."""
-    monkeypatch.setattr(new_tables, "tells_comments", lambda table: True)
+    monkeypatch.setattr(table_log, "tells_comments", lambda table: True)
     other = catalog({"SQL1": [database("A", INITIATOR, "OldQueue"), database("B", TARGET, "TargetQueue")]})
     project = Project(tmp_path, catalog=other)
     project.add(short_talk("c1", 0, ends=False))

@@ -1,4 +1,4 @@
-"""New Delta tables: the first commit, with columns, partitions and CHECKs as `schemas` declares them."""
+"""The log of a Delta table: its columns, and the first commit of a new one, as `schemas` declares it."""
 
 import json
 import os
@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession, types as T
 
 from pipelines.engine.files import engine_path
@@ -14,6 +16,7 @@ from pipelines.engine.housekeeping import sql_text
 from pipelines.engine.materialize import is_on_this_machine
 from pipelines.engine.table_writes import identifier_of_new
 from pipelines.storage.inputs.paths import local_path
+from pipelines.storage.versions import stored_types
 from schemas.table import Column, Table
 
 LOG = "_delta_log"
@@ -29,10 +32,20 @@ def folder_on_this_machine(spark: SparkSession, path: str) -> Path | None:
     return None if local is None else Path(local)
 
 
-def is_surely_missing(spark: SparkSession, path: str) -> bool:
-    """Whether no table can be at the path, which takes an engine many times as long to say."""
+def types_on_this_machine(spark: SparkSession, path: str) -> dict[str, str] | None:
+    """The types of a table's columns, by name, none of a missing table; None if the engine has to say it.
+
+    delta-rs opens a log on the local disk many times as fast as an engine.
+    """
     folder = folder_on_this_machine(spark, path)
-    return folder is not None and not (folder / LOG).is_dir()
+    if folder is None:
+        return None
+    if not (folder / LOG).is_dir():
+        return {}
+    try:
+        return stored_types(DeltaTable(folder))
+    except (DeltaError, OSError):
+        return None
 
 
 def create_table(spark: SparkSession, table: Table, path: str) -> None:

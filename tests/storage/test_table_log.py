@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.storage import new_tables
+from pipelines.storage import table_log
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 
@@ -31,7 +31,7 @@ def test_a_written_first_commit_is_that_of_the_engine(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = first_commits(session, tmp_path / "written")
-    monkeypatch.setattr(new_tables, "folder_on_this_machine", lambda *_: None)
+    monkeypatch.setattr(table_log, "folder_on_this_machine", lambda *_: None)
     assert written == first_commits(session, tmp_path / "by_engine")
     left = {each.name for each in (tmp_path / "written" / "runs" / "_delta_log").iterdir()}
     assert left == {f"{0:020}.json", f"{0:020}.crc"}
