@@ -237,6 +237,8 @@ def _embedded_session() -> SparkSession:
     if "session" not in _embedded or _embedded["session"].is_stopped:
         host, port = _embedded["server"].listening_address
         _embedded["session"] = _session_without_proxy(f"sc://{host}:{port}")
+        # Before the first column; conf/spark/local.conf says why.
+        _embedded["session"].conf.set("spark.python.sql.dataFrameDebugging.enabled", "false")
     session: SparkSession = _embedded["session"]
     return session
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from pyspark.errors.exceptions.base import PySparkException
+from pyspark.errors.utils import is_debugging_enabled
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine import table_writes
@@ -80,3 +81,8 @@ def test_a_table_is_created_by_name(embedded: SparkSession, tmp_path: Path) -> N
     """Why `identifier_of_new` makes one up, which the session forgets."""
     with pytest.raises(PySparkException):
         embedded.sql(f"CREATE TABLE delta.`{tmp_path}/table` (id string) USING delta")
+
+
+def test_no_column_looks_for_the_line_of_the_program(session: SparkSession) -> None:
+    """By default each does, which is a tenth of a small night, and a quarter on Apache Spark."""
+    assert not is_debugging_enabled()

@@ -18,7 +18,7 @@ from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_job
 from pipelines.storage.tables import open_table
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
-from tests.engine.test_embedded_engine import ROWS
+from tests.engine.test_embedded_engine import ROWS, test_no_column_looks_for_the_line_of_the_program
 from tests.engine.test_files import test_a_file_is_read_and_no_other
 from tests.engine.test_housekeeping import require_housekept
 from tests.engine.test_materialize import test_working_files_in_a_folder_of_any_name
@@ -33,6 +33,7 @@ __all__ = [
     "test_a_file_is_read_and_no_other",
     "test_a_file_of_one_value",
     "test_every_row_is_seen_once",
+    "test_no_column_looks_for_the_line_of_the_program",
     "test_working_files_in_a_folder_of_any_name",
 ]
 """They hold on both engines."""
