@@ -18,9 +18,9 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
 
     Returns:
         The same rows. An end has `OVERRULED` before its event_type, and is none then, if the endpoint's own
-        view shows it SO, SI, CO or ER: at the same taken_at or later, if a state says it (that of the far
-        endpoint, or its own before a restore); more than a minute later, if it is logged. Rows of earlier
-        batches are judged again.
+        view shows it SO, SI, CO or ER: at the same taken_at or later, if its own state says it, as before a
+        restore; at the first of them or later, if the state of the far endpoint says it, in each snapshot
+        again; more than a minute later, if it is logged. Rows of earlier batches are judged again.
     """
     events = endpoint_events.withColumn("event_type", as_accepted())
     is_judged = F.col("event_type").isin(*ENDS) & F.col("inferred").isNull()
@@ -32,17 +32,26 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
         .groupBy(*SIDE)
         .agg(F.max("seen_at").alias("open_at"))
     )
-    by_then = F.coalesce("seen_at", F.col("event_time") + F.expr(f"INTERVAL {LATELY.seconds} SECONDS"))
-    is_contradicted = F.when(F.col("seen_at").isNotNull(), F.col("open_at") >= by_then).otherwise(
-        F.col("open_at") > by_then
+    said = ends.groupBy(*SIDE).agg(F.min(F.when(_is_far(), F.col("seen_at"))).alias("said_at"))
+    known = shown.join(said, SIDE, "inner")
+    minute = F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
+    is_contradicted = (
+        F.when(_is_far(), F.col("open_at") >= F.col("said_at"))
+        .when(F.col("seen_at").isNotNull(), F.col("open_at") >= F.col("seen_at"))
+        .otherwise(F.col("open_at") > F.col("event_time") + minute)
     )
-    judged = shown.join(ends, SIDE, "right").withColumn("event_type", _overruled_if(is_contradicted))
+    judged = known.join(ends, SIDE, "right").withColumn("event_type", _overruled_if(is_contradicted))
     return materialize(events.where(~is_judged).unionByName(judged.select(*events.columns)))
 
 
 def as_accepted() -> Column:
     """The event_type that an endpoint event came with."""
     return F.regexp_replace("event_type", f"^{OVERRULED}", "")
+
+
+def _is_far() -> Column:
+    """Whether the state of the far endpoint says an end: then it has no handle."""
+    return F.col("seen_at").isNotNull() & F.col("conversation_handle").isNull()
 
 
 def _overruled_if(is_contradicted: Column) -> Column:

@@ -11,6 +11,8 @@ from .vocabulary import CREATIONS, DIALOG_TIMER, ENDS, SEEN, Events, QueueKey, R
 DEFAULT_LIFETIME = timedelta(seconds=2147483647)
 LONGEST_AGE = timedelta(days=3653)
 MICROSECOND = timedelta(microseconds=1)
+FAR = "far"
+"""The column that only events made of a snapshot have: whether the state of the far endpoint says it."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,15 @@ def _is_overruled(row: Row, snapshots: Sequence[Snapshot]) -> bool:
         and each["state"] in ("SO", "SI", "CO", "ER")
     ]
     if SEEN in row:
-        return any(moment >= row[SEEN] for moment in shown_open)
+        # The far side says the same in each snapshot again: that is no news.
+        said = [
+            snapshot.taken_at
+            for snapshot in snapshots
+            for each in snapshot.rows("conversation_endpoints")
+            if (each["conversation_id"], not each["is_initiator"]) == side_of(row) and each["state"] == "DI"
+        ]
+        since = min(said) if row.get(FAR) else row[SEEN]
+        return any(moment >= since for moment in shown_open)
     return any(moment > row["event_time"] + timedelta(seconds=60) for moment in shown_open)
 
 
@@ -131,6 +141,7 @@ def _endpoint_events(snapshot: Snapshot) -> list[Row]:
                     "event_time": snapshot.before(),
                     "event_type": "END_CONVERSATION",
                     "is_initiator": own != far,
+                    FAR: far,
                 }
             )
     return found
