@@ -186,14 +186,15 @@ def with_shown_endpoints(rows: DataFrame, warehouse: Warehouse, shown: Sequence[
     if not frames:
         return rows
     names = ("conversation_group_id", "contract", "local_service", "remote_service")
-    creations = union_all([each.select(*of_endpoint, "event_type", *names) for each in frames])
     is_creation = F.col("event_type").isin(*CREATIONS)
+    creations = union_all(
+        [each.where(is_creation & ~made_of_messages()).select(*of_endpoint, *names) for each in frames]
+    )
     lacking = rows.where(is_creation).select(
         canonical_id(F.col("conversation_id")).alias("conversation_id"), "is_initiator"
     )
     known = (
-        creations.where(is_creation & ~made_of_messages())
-        .join(lacking.distinct(), of_endpoint, "left_semi")
+        creations.join(lacking.distinct(), of_endpoint, "left_semi")
         .groupBy(*of_endpoint)
         .agg(*[F.min(name).alias(f"shown_{name}") for name in names])
         .withColumnsRenamed({"conversation_id": "shown_id", "is_initiator": "shown_side"})
