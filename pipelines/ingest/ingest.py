@@ -269,8 +269,8 @@ def _read_inputs(
 ) -> list[InputBatch]:
     """Read every source that has new files or pending rows; errors of all sources are raised together.
 
-    Sources with handles come last, and then logs: all others of the batch may show whose handles these are.
-    Logs `with_ends` have shown how transactions ended.
+    Sources with handles come last, those of endpoint events and logs before those of messages: all before may
+    show whose handles these are. Logs `with_ends` have shown how transactions ended.
     """
     found: list[InputBatch | InputError] = []
 
@@ -314,8 +314,13 @@ def _read_inputs(
         warehouse.spark, *[partial(read_table, sources) for sources in of_tables.values()]
     ):
         found += several
-    for source in with_handles:
-        found.append(read(source, found, known_endpoints(warehouse, shown())))
+
+    def read_handles(*, of_endpoints: bool) -> None:
+        for source in with_handles:
+            if (table_of(source) == ENDPOINT_FACTS.name) == of_endpoints:
+                found.append(read(source, found, known_endpoints(warehouse, shown())))
+
+    read_handles(of_endpoints=True)
     for log in logs:
         has_ends = log.source in with_ends
         of_log = by_source.get(log.source, [])
@@ -330,6 +335,7 @@ def _read_inputs(
                 )
         except InputError as error:
             found.append(error)
+    read_handles(of_endpoints=False)
     raise_together(str(result) for result in found if isinstance(result, InputError))
     return [result for result in found if isinstance(result, InputBatch)]
 
