@@ -22,7 +22,7 @@ def details_of(
         The columns of the cause and `messages`, most messages first; what sentences need beside them begins
         with `_`.
     """
-    rows = cause.rows_of_details(found, fitting.where(F.array_contains("codes", cause.code)))
+    rows = cause.rows_of_details(found, fitting.where(cause.holds))
     # Some are named as a column of the place: details have names of their own until they are counted.
     named = [F.expr(value).alias(f"d_{name}") for name, value in cause.columns.items()]
     greatest = None if cause.greatest is None else f"d_{cause.greatest}"

@@ -24,7 +24,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
-from pipelines.why.causes.cause import Cause, Explained
+from pipelines.why.causes.cause import Explained
 from pipelines.why.databases import find_of_databases
 from pipelines.why.monitors import QueueName, monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows, read_places, read_positions
@@ -232,14 +232,8 @@ def _with_codes(rows: DataFrame) -> DataFrame:
             "known_since": F.when(silent, known_since),
         }
     )
-    codes = F.array(*[F.when(F.expr(_condition(cause)), F.lit(cause.code)) for cause in CAUSES])
+    codes = F.array(*[F.when(F.expr(cause.holds), F.lit(cause.code)) for cause in CAUSES])
     return rows.withColumn("codes", F.filter(codes, lambda code: code.isNotNull()))
-
-
-def _condition(cause: Cause) -> str:
-    if cause.holds_without_broker:
-        return cause.condition
-    return f"({cause.condition}) and broker_off_at is null"
 
 
 def _about_off(row: Mapping[str, Any]) -> dict[str, Any]:

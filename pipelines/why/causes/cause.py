@@ -152,6 +152,13 @@ class Cause:
     most_details: ClassVar[int | None] = None
     greatest: ClassVar[str | None] = None
 
+    @property
+    def holds(self) -> str:
+        """An SQL expression over the rows of `explained_rows`: whether a message has the cause."""
+        if self.holds_without_broker:
+            return self.condition
+        return f"({self.condition}) and broker_off_at is null"
+
     def severity_of(self, oldest: datetime, teller: Teller) -> str:
         """The severity at a place, from the moment since which its oldest message is known to have it."""
         return self.severity
