@@ -66,7 +66,7 @@ class Card:
         words: what to do.
         statement: a statement to paste; empty if there is none.
         command: the command that shows more.
-        section: the section of the page that shows its messages.
+        section: the section of the page that shows its messages; empty where none waits.
         details: the kinds that it counts, if there are several.
     """
 
@@ -92,7 +92,7 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
             *(row[name] for name in CARD_COLUMNS),
             since,
             *split_action(row["action"]),
-            SECTIONS[row["kind"]],
+            SECTIONS[row["kind"]] if since else "",
         ]
         for row, since in zip(first.told, first.since, strict=True)
     ]

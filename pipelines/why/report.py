@@ -172,7 +172,8 @@ def find_findings(
     ]
     verdict = verdict_sentence(settings.catalog, found.rows, urgent, as_of)
     counted = [{**{name: row[name] for name in COUNTED}, **place_row(place)} for place, row in pairs]
-    return Findings(verdict, counted, told, found.queues_off, [row["since"] for _, row in asked])
+    since = [row["since"] if row["example_message_id"] else None for _, row in asked]
+    return Findings(verdict, counted, told, found.queues_off, since)
 
 
 def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:

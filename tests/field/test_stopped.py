@@ -179,6 +179,9 @@ def test_what_is_off_is_told_where_nothing_waits(
     assert (finding["code"], finding["severity"], finding["messages"]) == (code, severity, 0)
     assert finding["sentence"] == says
     assert says in case.job("why").out
+    page = tmp_path / "page.html"
+    assert case.job("report", "--out", page).code == 0
+    assert "has waited 0 s" not in page.read_text(encoding="utf-8")
     kept = case.table("findings", ["code", "queue", "messages"])
     assert {"code": code, "queue": "DeskQueue", "messages": 0} in kept
 

@@ -125,6 +125,13 @@ class Occurrence:
         counted = format_count(self.messages, "message")
         return f"{counted} {OF_ONE[verb] if self.messages == 1 else verb}" if verb else counted
 
+    def count_first(self, verb: str = "") -> str:
+        """How many messages are of the first row of details, with a verb that is given for several."""
+        of_first = self.first["messages"]
+        if len(self.details) < 2 or of_first >= self.messages:
+            return self.count(verb)
+        return f"{of_first:,} of {self.count()} {verb}".rstrip()
+
 
 class Cause:
     """Why open messages wait.

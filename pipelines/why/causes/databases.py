@@ -27,7 +27,7 @@ class BrokerDisabled(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count('wait')}, and Service Broker is off in {format_database_of(at.first)} "
+            f"{at.count_first('wait')}, and Service Broker is off in {format_database_of(at.first)} "
             f"(is_broker_enabled 0, snapshot of {format_time(at.first['seen_at'])}): what it sends stays in "
             f"its transmission queue, and nothing is delivered to it{at.more}"
         )

@@ -38,7 +38,7 @@ SILENCE = {
 }
 """Why nothing was received, by the reason of `not_received`."""
 UNKNOWN_POISON = (
-    "see in the error log whether five rollbacks turned it off: the same message would do it again; else "
+    "see in the error log whether five rollbacks turned it off, as the same message would do it again; then "
 )
 OFF = "off_name string, off_instance string, off_database string, off_queue string, poison_message_id string"
 
@@ -166,9 +166,11 @@ class QueueOff(Cause):
             is_off = f"was seen off at {format_time(queue['since'])}"
         poison = queue["poison_message_id"]
         behind = f"; message {poison} was rolled back five times or more" if poison else ""
-        return f"{at.count('wait')} for queue {format_queue_of(queue)}, which {is_off}{behind}{at.more}"
+        return f"{at.count_first('wait')} for queue {format_queue_of(queue)}, which {is_off}{behind}{at.more}"
 
     def action(self, at: Occurrence) -> str:
+        if not at.messages:
+            return f"turn it on, if it is to receive: {_alter_queue(at)} WITH STATUS = ON"
         poison = at.first["poison_message_id"]
         mend = f"first mend the reader of message {poison}, or take that message out, else it turns the queue"
         first_do = f"{mend} off again; then " if poison else UNKNOWN_POISON
@@ -206,7 +208,7 @@ class NotReceived(OfReaders):
         last = queue["last_receive"]
         known = f"the last RECEIVE was at {format_time(last)}" if last else "no RECEIVE is known"
         return (
-            f"nothing was received from {format_queue_of(queue)} since {at.count()} arrived ({known}): "
+            f"nothing was received from {format_queue_of(queue)} since {at.count_first()} arrived ({known}): "
             f"{SILENCE[queue['reason']]}{at.more}"
         )
 

@@ -112,7 +112,7 @@ class NearMiss(Cause):
     def sentence(self, at: Occurrence) -> str:
         rule = at.first
         return (
-            f"{at.count()} would have level {rule['level']} by rule {rule['rule']!r}, but its "
+            f"{at.count_first()} would have level {rule['level']} by rule {rule['rule']!r}, but its "
             f"{rule['criterion']} is {rule['rule_has']!r} and the endpoint's is {rule['endpoint_has']!r}"
             f"{at.more}"
         )
@@ -122,7 +122,7 @@ class NearMiss(Cause):
         where = at.teller.place_of_rule(*[rule[name] for name in ("instance", "database", "rule")])
         alter = alter_criterion(rule["rule"], rule["criterion"], rule["endpoint_has"])
         return (
-            f"correct the name{f' in {where}' if where else ''}; {KEEP_LEVEL}{_honor(at)}: "
+            f"correct the name{f' in {where}' if where else ''}; {KEEP_LEVEL}{_honor_of_sent(at)}: "
             f"USE {quote_name(rule['database'])}; {alter}"
         )
 
@@ -147,9 +147,9 @@ class OtherSideOnly(Cause):
         ends = at.first
         other = queue_text([ends["other_instance"], ends["other_database"]])
         return (
-            f"{at.count('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} fits their "
-            f"endpoint; the other endpoint, in {other}, has {ends['other_level']} by {ends['other_rule']!r}"
-            f"{at.more}"
+            f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} fits "
+            f"their endpoint; the other endpoint, in {other}, has {ends['other_level']} by "
+            f"{ends['other_rule']!r}{at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -182,16 +182,16 @@ class MoreSpecificRule(Cause):
     def sentence(self, at: Occurrence) -> str:
         rules = at.first
         return (
-            f"{at.count('have')} the level of rule {rules['winning_rule']!r} ({rules['winning_level']}, step "
-            f"{rules['winning_step']}), which goes before rule {rules['rule']!r} ({rules['level']}, step "
-            f"{rules['step']}){at.more}"
+            f"{at.count_first('have')} the level of rule {rules['winning_rule']!r} "
+            f"({rules['winning_level']}, step {rules['winning_step']}), which goes before rule "
+            f"{rules['rule']!r} ({rules['level']}, step {rules['step']}){at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
         rule = at.first
         alter = alter_level(rule["winning_rule"], rule["level"])
         return (
-            f"if they are to go first, raise {rule['winning_rule']!r}; {KEEP_LEVEL}{_honor(at)}: "
+            f"if they are to go first, raise {rule['winning_rule']!r}; {KEEP_LEVEL}{_honor_of_sent(at)}: "
             f"USE {quote_name(rule['database'])}; {alter}"
         )
 
@@ -217,13 +217,18 @@ class NoRule(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(at.first)} fits, "
-            f"while others beside them have a higher level by a rule{at.more}"
+            f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(at.first)} "
+            f"fits, while others beside them have a higher level by a rule{at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
         statement = format_statement(at.first, NEW_LEVEL)
         return f"add a rule if they are to go first; {KEEP_LEVEL}{_honor(at)}: {statement}"
+
+
+def _honor_of_sent(at: Occurrence) -> str:
+    """What a level does not do for messages to be sent by a database that does not honor priorities."""
+    return _honor(at) if at.is_sent else ""
 
 
 def _honor(at: Occurrence) -> str:
@@ -246,9 +251,10 @@ def _drain_first(at: Occurrence) -> str:
 
 
 def _hold(at: Occurrence) -> str:
-    conversations = format_count(at.conversations, "conversation")
-    verb = "holds" if at.messages == 1 else "hold"
-    return f"{at.count()} of {conversations} {verb} level {at.first['was_level']}"
+    counted, verb = at.count_first(), "holds" if at.messages == 1 else "hold"
+    if counted == at.count():
+        counted += f" of {format_count(at.conversations, 'conversation')}"
+    return f"{counted} {verb} level {at.first['was_level']}"
 
 
 def _began(at: Occurrence, rule: Row, began: str, seen: str) -> str:

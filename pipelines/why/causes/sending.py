@@ -37,7 +37,7 @@ class HonorOff(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count('are')} sent at level {DEFAULT_LEVEL}, below their own: database "
+            f"{at.count_first('are')} sent at level {DEFAULT_LEVEL}, below their own: database "
             f"{format_database_of(at.first)} does not honor priorities{at.more}"
         )
 

@@ -47,7 +47,7 @@ class ServiceNotInCatalog(Unplaced):
     code = "service_not_in_catalog"
     condition = "reason = 'service_not_in_catalog'"
     because = "the catalog has no queue for their service"
-    to_do = "add the service and its queue to the catalog; the command prints the lines"
+    to_do = "add the service and its queue to the catalog; priorities waiting prints the lines"
 
 
 class HandleUnknown(Unplaced):

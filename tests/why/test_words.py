@@ -1,0 +1,71 @@
+"""What causes say: a number belongs to what its sentence names, and an action fits its place."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pipelines.why.causes import BY_CODE
+from pipelines.why.causes.cause import Occurrence, Teller
+
+WON = {
+    "instance": "SQL1",
+    "database": "B",
+    "winning_rule": "Plain",
+    "winning_step": 1,
+    "winning_level": 3,
+    "rule": "Gold",
+    "step": 3,
+    "level": 9,
+}
+OFF = {"instance": "SQL1", "database": "B", "queue": "Q", "_is_seen": False, "_is_unknown": False}
+
+
+def occurrence(kind: str, *rows: dict[str, Any], messages: int, honors: bool = True) -> Occurrence:
+    teller = Teller(
+        lambda *words: " ".join(words), datetime(2026, 11, 20, tzinfo=UTC), honors=lambda *_: honors
+    )
+    return Occurrence(messages, 1, "c1/0", rows, kind, teller)
+
+
+def test_the_number_is_that_of_the_kind_that_the_sentence_names() -> None:
+    cause = BY_CODE["more_specific_rule"]
+    several = occurrence("receive", {**WON, "messages": 6}, {**WON, "messages": 4}, messages=10)
+    assert cause.sentence(several) == (
+        "6 of 10 messages have the level of rule 'Plain' (3, step 1), which goes before rule 'Gold' (9, step "
+        "3) (and 4 messages of other kinds)"
+    )
+    alone = occurrence("receive", {**WON, "messages": 1}, messages=1)
+    assert cause.sentence(alone).startswith("1 message has the level of rule 'Plain'")
+
+
+@pytest.mark.parametrize(("kind", "is_told"), [("receive", False), ("transmission", True)])
+def test_a_level_that_is_not_honored_matters_for_sending_alone(kind: str, is_told: bool) -> None:
+    action = BY_CODE["more_specific_rule"].action(
+        occurrence(kind, {**WON, "messages": 1}, messages=1, honors=False)
+    )
+    assert ("HONOR_BROKER_PRIORITY is off" in action) == is_told
+    assert action.endswith("USE [B]; ALTER BROKER PRIORITY [Plain] FOR CONVERSATION SET (PRIORITY_LEVEL = 9)")
+
+
+def test_what_waits_to_be_sent_is_not_lost_with_its_conversation() -> None:
+    rule = {"instance": "SQL1", "database": "A", "rule": "Gold", "level": 9, "was_level": 5, "since": None}
+    cause = BY_CODE["rule_newer_than_endpoint"]
+    lost = "2 unread messages would be lost now"
+    assert lost in cause.action(occurrence("receive", {**rule, "messages": 2}, messages=2))
+    assert "lost" not in cause.action(occurrence("transmission", {**rule, "messages": 2}, messages=2))
+
+
+@pytest.mark.parametrize(
+    ("messages", "poison", "first"),
+    [
+        (0, None, "turn it on, if it is to receive: USE [B]"),
+        (2, None, "see in the error log whether five rollbacks turned it off"),
+        (2, "c1/0", "first mend the reader of message c1/0"),
+    ],
+)
+def test_a_queue_is_turned_on_after_what_turned_it_off(messages: int, poison: str | None, first: str) -> None:
+    row = {**OFF, "since": None, "poison_message_id": poison, "messages": messages}
+    action = BY_CODE["queue_off"].action(occurrence("receive", row, messages=messages))
+    assert action.startswith(first)
+    assert action.endswith("USE [B]; ALTER QUEUE [Q] WITH STATUS = ON")
