@@ -9,6 +9,7 @@ from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.engine.frames import small_frame
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.events_before import events_before, moment_and_id, moment_of
+from pipelines.state.messages import is_sight_of_message, shown_last
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.newest import read_complete_queues
@@ -107,18 +108,13 @@ def _still_queues(
         [(*queue, moments[-1]) for queue, moments in taken.items()],
         "instance string, database string, queue string, newest timestamp",
     )
-    shown = warehouse.read_left(MESSAGES, first).where("event_type = 'DELIVERED' and seen_at is not null")
-    endpoints = warehouse.read_left(ENDPOINTS, first).select(*SIDE, *QUEUE)
-    receivers = shown.select(
-        "message_id", "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "seen_at"
-    )
+    shown = warehouse.read_left(MESSAGES, first).where(is_sight_of_message() & F.col("seen_at").isNotNull())
     last = (
         F.broadcast(newest)
-        .join(endpoints, QUEUE, "inner")
-        .join(receivers, SIDE, "inner")
+        .join(shown.drop("queue").withColumnRenamed("shown_queue", "queue"), QUEUE, "inner")
         .where("seen_at <= newest")
         .groupBy(*QUEUE, "newest", "message_id")
-        .agg(F.max("seen_at").alias("last"))
+        .agg(F.max(F.least(shown_last(), F.col("newest"))).alias("last"))
     )
     left = last.groupBy(*QUEUE).agg(
         F.max(F.when(F.col("last") < F.col("newest"), F.col("last"))).alias("left")
