@@ -139,6 +139,10 @@ CONTRACTS: dict[str, EventContract] = {
 """The inputs by name, in the order in which they are read."""
 
 SEEN_AT = optional("seen_at", "timestamp", "taken_at of the row's snapshot, UTC; null for input events")
+OWN = (
+    optional("own_instance", "string", "instance before the settings' alias; null without one"),
+    optional("own_database", "string", "database before the settings' alias; null without one"),
+)
 INFERRED = optional("inferred", "boolean", "true if inferred from a change or absence there; else null")
 RUNNING_TASKS = optional(
     "running_tasks", "bigint", "activated tasks that ran, in a trace; null for other events"
@@ -151,12 +155,14 @@ LEFT = "LEFT"
 SHOWN: dict[str, tuple[Column, ...]] = {
     "endpoint_events": (
         SEEN_AT,
+        *OWN,
         INFERRED,
         optional("state", "string", "state in the snapshot's view, such as CO; null for input events"),
         optional("expires_at", "timestamp", "end of the lifetime in the view; its zone is not documented"),
     ),
     "message_events": (
         SEEN_AT,
+        *OWN,
         INFERRED,
         optional("conversation_handle", "string", "handle in the snapshot's view; null for input events"),
         optional("transmission_status", "string", "why the snapshot still has it; null if not said"),
@@ -171,7 +177,7 @@ SHOWN: dict[str, tuple[Column, ...]] = {
         optional("shown_from_service", "string", "sender's service in the snapshot's view; null if not said"),
         optional("shown_to_service", "string", "receiver's service in the snapshot's view; null if not said"),
     ),
-    "queue_events": (SEEN_AT, RUNNING_TASKS),
+    "queue_events": (SEEN_AT, *OWN, RUNNING_TASKS),
 }
 """What the rows of snapshots and logs have beyond an input's columns, by input name."""
 SENT_MESSAGES = EventContract(

@@ -5,6 +5,7 @@ from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.snapshots.places import OWN
 from pipelines.engine.frames import row_hash
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import on_days
@@ -187,13 +188,19 @@ def select_accepted(
         .withColumn("event_date", F.to_date("event_time"))
         .join(apart, EVENT, "left_anti")
     )
+    names = recorded_names(rows, contract)
     few = materialize(
-        beside.select(*contract.names)
-        .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
-        .unionByName(twins.select(*contract.names))
+        beside.select(*names)
+        .unionByName(verdicts.where("verdict = 'accepted'").select(*names))
+        .unionByName(twins.select(*names))
     )
     others = _by_moment(rows.where("event_time is not null"), near_rows, "left_anti")
-    return others.select(*contract.names).unionByName(few)
+    return others.select(*names).unionByName(few)
+
+
+def recorded_names(rows: DataFrame, contract: EventContract) -> list[str]:
+    """The declared columns, and what aliases of databases replaced."""
+    return [*contract.names, *[name for name in OWN if name in rows.columns]]
 
 
 def _marked(rows: DataFrame, hashes: DataFrame) -> DataFrame:

@@ -36,7 +36,7 @@ from pipelines.storage.inputs.mapped_rows import (
     with_event_ids,
     with_numbered_ids,
 )
-from pipelines.storage.placed import placed
+from pipelines.storage.placed import placed_events
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDPOINT_FACTS, SENT_MESSAGES
 from schemas.ids import canonical_id
@@ -114,7 +114,7 @@ def read_new_log(
                 found.append(_sends(warehouse, log, rows, batch, materialize, before))
             continue
         rows = with_pending_before(rows, warehouse, whole, batch)
-        rows = placed(materialize(rows), warehouse.places)
+        rows = placed_events(materialize(rows), warehouse.places)
         if whole.has_handles:
             rows = resolve_handles(rows, known, whole)
         else:
@@ -123,7 +123,7 @@ def read_new_log(
             rows = with_shown_endpoints(rows, warehouse, shown)
         rows = with_message_ids(rows, whole)
         rows = with_reasons(rows, whole.contract, first_day=warehouse.first_day, is_mapped=True)
-        rows = with_numbered_ids(materialize(placed(rows, warehouse.places)), materialize)
+        rows = with_numbered_ids(materialize(placed_events(rows, warehouse.places)), materialize)
         told, rows = _without_incomplete(rows)
         if decides and TRANSACTION in [column.name for column in whole.kept]:
             rows = materialize(with_outcomes(rows, ends, whole))
@@ -158,7 +158,7 @@ def _sends(
     before: Mapping[str, Sequence[DataFrame]],
 ) -> InputBatch:
     reasoned = with_reasons(rows, SENT_MESSAGES, first_day=warehouse.first_day)
-    told, rows = _without_incomplete(materialize(placed(reasoned, warehouse.places)))
+    told, rows = _without_incomplete(materialize(placed_events(reasoned, warehouse.places)))
     judged = judge_sends(
         warehouse,
         log.source,

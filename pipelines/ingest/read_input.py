@@ -19,6 +19,7 @@ from pipelines.ingest.duplicates import (
     find_repeated,
     find_repeated_hashes,
     narrow_rows,
+    recorded_names,
     select_accepted,
     select_near_suspects,
     select_suspects,
@@ -42,7 +43,7 @@ from pipelines.storage.inputs.mapped_rows import NOTES, mapping_of, with_numbere
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.text_copies import TOO_LONG
-from pipelines.storage.placed import placed
+from pipelines.storage.placed import placed_events
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS, EventContract
 from schemas.events import ENDPOINT_FACTS, table_of
@@ -124,13 +125,13 @@ def read_new_input(
         read = with_pending_before(read, warehouse, mapping, batch)
         if table == ENDPOINT_FACTS.name:
             read = materialize(read)
-        read = resolve_handles(placed(read, warehouse.places), known, mapping)
+        read = resolve_handles(placed_events(read, warehouse.places), known, mapping)
     assert read is not None
     if mapping is not None:
         read = with_message_ids(read, mapping)
     is_mapped = mapping is not None
     judged = with_reasons(read, contract, first_day=warehouse.first_day, is_mapped=is_mapped)
-    rows = placed(judged, warehouse.places)
+    rows = placed_events(judged, warehouse.places)
     waiting = None
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
     if format in TEXT or is_slow_to_read or mapping is not None:
@@ -218,7 +219,7 @@ def judge_rows(
     )
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
-        events = rows.select(*contract.names)
+        events = rows.select(*recorded_names(rows, contract))
         return InputBatch(source, table, total, 0, 0, events, None, by_day, newest, counts)
     near_rows = materialize(select_near_suspects(rows, few_bytes, hashes))
     few = select_suspects(near_rows, hashes)

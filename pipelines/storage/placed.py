@@ -2,22 +2,41 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import PLACE, Places
+from pipelines.config.snapshots.places import OWN, PLACE, Places
 from pipelines.engine.frames import small_frame
 
-ALIASED = "own_instance string, own_database string, alias_instance string, alias_database string"
+ALIASED = "before_instance string, before_database string, alias_instance string, alias_database string"
 LEFT_OUT = "instance string, database string"
 
 
 def placed(rows: DataFrame, places: Places) -> DataFrame:
-    """The rows, with instance and database as the settings name the database."""
+    """The rows, with instance and database as the settings name the database.
+
+    Rows with `own_instance` and `own_database`, which say what an alias replaced, follow a changed alias.
+    """
+    has_own = "own_instance" in rows.columns
+    own = {name: F.coalesce(f"own_{name}", name) if has_own else F.col(name) for name in PLACE}
     if not places.aliases:
-        return rows
-    aliases = [(*own, *other) for own, other in sorted(places.aliases.items())]
+        nothing = dict.fromkeys(OWN, F.lit(None).cast("string"))
+        return rows.withColumns({**own, **nothing}) if has_own else rows
+    aliases = [(*before, *alias) for before, alias in sorted(places.aliases.items())]
     few = small_frame(rows.sparkSession, aliases, ALIASED)
-    is_own = [rows[name] == few[f"own_{name}"] for name in PLACE]
-    named = {name: F.coalesce(f"alias_{name}", name) for name in PLACE}
-    return rows.join(F.broadcast(few), is_own, "left").withColumns(named).select(*rows.columns)
+    named = rows.withColumns({f"was_{name}": value for name, value in own.items()})
+    is_own = [named[f"was_{name}"] == few[f"before_{name}"] for name in PLACE]
+    known = named.join(F.broadcast(few), is_own, "left")
+    is_aliased = F.col("alias_instance").isNotNull()
+    values = {name: F.coalesce(f"alias_{name}", f"was_{name}") for name in PLACE}
+    if has_own:
+        values |= {f"own_{name}": F.when(is_aliased, F.col(f"was_{name}")) for name in PLACE}
+    return known.withColumns(values).select(*rows.columns)
+
+
+def placed_events(rows: DataFrame, places: Places) -> DataFrame:
+    """`placed` rows of an input; where there are aliases, they say what these replaced."""
+    missing = [name for name in OWN if places.aliases and name not in rows.columns]
+    return placed(
+        rows.withColumns(dict.fromkeys(missing, F.lit(None).cast("string"))) if missing else rows, places
+    )
 
 
 def without_left_out(rows: DataFrame, places: Places) -> DataFrame:

@@ -38,7 +38,7 @@ from pipelines.storage.table_log import create_table, stored_field, types_on_thi
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED, LEDGER_PARTITIONS
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import BATCHES, QUEUE_MONITORS, SNAPSHOTS
+from schemas.outputs import BATCHES, QUEUE_MONITORS, QUEUE_STATUSES, SNAPSHOTS
 from schemas.reading import as_of_key, of_as_of, open_at, open_since
 from schemas.table import Column, Table
 
@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
 """What delta-rs, which reads tables of both engines, takes for something else in a path."""
 NO_PLACES = Places()
-PLACED = {*ACCEPTED, ENDPOINTS.name, SNAPSHOTS.name, QUEUE_MONITORS.name}
+PLACED = {*ACCEPTED, ENDPOINTS.name, SNAPSHOTS.name, QUEUE_MONITORS.name, QUEUE_STATUSES.name}
 """Tables whose rows follow the settings' names of databases, and the databases that these leave out."""
 SCRATCH = "_scratch"
 """The folder of materialized rows of a run on a cluster; files that a killed run left are no table."""

@@ -17,6 +17,8 @@ from pipelines.config.yaml_file import Loc, YamlFile
 
 Stated = TypeVar("Stated", RuleStatement, HonorSetting, CatalogChange)
 PLACE = ("instance", "database")
+OWN = ("own_instance", "own_database")
+"""What the alias of a database replaced."""
 Place = tuple[str, str]
 """Instance and database."""
 AT_ONCE = timedelta(seconds=60)
@@ -101,10 +103,9 @@ def place_snapshots(
 
 def _is_beside_writable(snapshot: ServerSnapshot, others: Iterable[ServerSnapshot]) -> bool:
     """Whether another server shows the database writable at that moment, and this one does not."""
-    own = (snapshot.declared.instance, snapshot.declared.database)
     return snapshot.is_read_only is not False and any(
         other.is_read_only is False
-        and (other.declared.instance, other.declared.database) != own
+        and other.own_key != snapshot.own_key
         and abs(other.taken_at - snapshot.taken_at) < AT_ONCE
         for other in others
     )

@@ -85,7 +85,12 @@ class ServerSnapshot:
     @property
     def database_key(self) -> tuple[str, str]:
         """Instance and database."""
-        return self.place or (self.declared.instance, self.declared.database)
+        return self.place or self.own_key
+
+    @property
+    def own_key(self) -> tuple[str, str]:
+        """Instance and database as the server names them."""
+        return self.declared.instance, self.declared.database
 
     @property
     def taken_at(self) -> datetime:

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.snapshots.declaration import ViewColumn
+from pipelines.config.snapshots.places import OWN, PLACE
 from pipelines.config.snapshots.views import VIEWS, columns_in_files
 from pipelines.storage.snapshots.views import TYPES
 from schemas.events import ACCEPTED, accepted_columns
@@ -50,4 +51,4 @@ def _typed(column: ViewColumn, type: str) -> Column:
 
 def seen_in() -> dict[str, Column]:
     """Where a row of a view happened, and that a snapshot shows it."""
-    return {"instance": F.col("instance"), "database": F.col("database"), "seen_at": F.col("taken_at")}
+    return {name: F.col(name) for name in (*PLACE, *OWN)} | {"seen_at": F.col("taken_at")}

@@ -9,6 +9,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.snapshots.places import OWN
 from pipelines.config.snapshots.views import READY
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in
 from pipelines.ingest.snapshots.view_events import before_snapshot, row_id
@@ -54,7 +55,7 @@ def endpoints_of_messages(ready: DataFrame | None, waiting: DataFrame | None) ->
     each = rows.groupBy(*key).agg(
         F.min("is_initiator").alias("is_initiator"),
         F.min("view").alias("view"),
-        *[F.max(name).alias(name) for name in ATTRIBUTES],
+        *[F.max(name).alias(name) for name in (*OWN, *ATTRIBUTES)],
     )
     is_known = [F.col(name).isNotNull() for name in ("contract", "local_service", "remote_service")]
     known = each.where(reduce(Column.__and__, is_known) & F.col("level").between(1, 10))
@@ -107,7 +108,7 @@ def made_of_messages() -> Column:
 
 def _common(service: str, *, is_initiator: bool) -> list[Column]:
     return [
-        *map(F.col, ("instance", "database", "taken_at", "view", "conversation_handle")),
+        *map(F.col, ("instance", "database", *OWN, "taken_at", "view", "conversation_handle")),
         F.lit(is_initiator).alias("is_initiator"),
         F.col("service_contract_name").alias("contract"),
         F.col(service).alias("local_service"),

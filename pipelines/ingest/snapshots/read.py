@@ -209,9 +209,17 @@ def take_snapshots(
         reports=union_all(reports) if reports else None,
         by_day=by_day,
         newest=newest,
-        monitors=_monitors(views.read, views.of_kinds),
-        statuses=statuses_of(views.snapshots, views.read[QUEUE].accepted if QUEUE in views.read else None),
+        monitors=_with_own_names(views, _monitors(views.read, views.of_kinds)),
+        statuses=_with_own_names(
+            views, statuses_of(views.snapshots, views.read[QUEUE].accepted if QUEUE in views.read else None)
+        ),
     )
+
+
+def _with_own_names(views: ViewsRead, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows that begin with a queue and taken_at, under the own name of their database."""
+    own = {(*each.database_key, each.taken_at): each.own_key for each in views.snapshots}
+    return [(*own[row[0], row[1], row[3]], *row[2:]) for row in rows]
 
 
 def _with_left_out(
@@ -256,8 +264,8 @@ Views: TypeAlias = Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
 NAMES = {ENDPOINTS: (CONTRACTS, SERVICES), MONITORS: (QUEUES,), TASKS: (QUEUES,)}
 """The views that have the names of ids, by the kind that has the ids."""
 PLACES = (
-    "snapshot bigint, instance string, database string, taken_at timestamp, has_endpoints boolean, "
-    "own_id bigint, names bigint"
+    "snapshot bigint, instance string, database string, taken_at timestamp, own_instance string, "
+    "own_database string, has_endpoints boolean, own_id bigint, names bigint"
 )
 """What is known of the rows of a snapshot, by its number."""
 FACTS: dict[str, Callable[[DataFrame], DataFrame]] = {
@@ -399,7 +407,8 @@ def _judged(warehouse: Warehouse, kind: str, views: Views, captured: Sequence[Vi
         of_ids = tuple(tuple(snapshot.names(view).items()) for view in NAMES.get(kind, ()))
         names = sets.setdefault(of_ids, len(sets))
         key, moment = snapshot.database_key, snapshot.taken_at
-        places.append((own, *key, moment, snapshot.has_endpoints, snapshot.database_id, names))
+        before = snapshot.own_key if snapshot.own_key != key else (None, None)
+        places.append((own, *key, moment, *before, snapshot.has_endpoints, snapshot.database_id, names))
     rows = F.broadcast(small_frame(spark, places, PLACES)).join(union_all(frames), "snapshot", "inner")
     rows = _renamed(rows, [snapshot for snapshot, _ in views])
     of_endpoint = [column.name for column in VIEWS[kind].columns if column.of_endpoint]

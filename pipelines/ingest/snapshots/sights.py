@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.config.snapshots.places import OWN
 from pipelines.engine.frames import row_hash
 from pipelines.state.messages import order_of_sights, shown_last
 
@@ -20,6 +21,7 @@ SAME = (
     "shown_contract",
     "shown_from_service",
     "shown_to_service",
+    *OWN,
 )
 """What a view shows of a message."""
 

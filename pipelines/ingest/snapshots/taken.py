@@ -175,7 +175,7 @@ def write_taken(
     rows = [
         (
             number,
-            *each.database_key,
+            *each.own_key,
             each.taken_at,
             view,
             view in each.complete,

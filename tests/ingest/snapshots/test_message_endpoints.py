@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.config.snapshots.places import OWN
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from tests.support.frames import assert_same, frame, instant
 
@@ -30,7 +31,8 @@ ENDPOINTS = """
 
 def of_view(session: SparkSession, drawing: str, view: str) -> DataFrame:
     place = {"instance": F.lit("SQL1"), "database": F.lit("B"), "view": F.lit(view)}
-    return frame(session, drawing).withColumns(place | {"taken_at": F.lit(instant("12:00"))})
+    own = {name: F.lit(None).cast("string") for name in OWN}
+    return frame(session, drawing).withColumns(place | own | {"taken_at": F.lit(instant("12:00"))})
 
 
 def test_a_handle_stands_for_a_conversation(session: SparkSession) -> None:

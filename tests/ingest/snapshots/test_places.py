@@ -87,6 +87,27 @@ def test_the_writable_database_counts_of_two_at_once(tmp_path: Path) -> None:
     assert row["conversation_id"] == conversation(2)
 
 
+def test_an_alias_that_changes_or_goes_is_undone(tmp_path: Path) -> None:
+    """Rows that were taken under an alias follow the settings, in both directions."""
+    project = CaptureProject(tmp_path)
+    add(project, "MILL1", "PressDB", NOON, [ready(1, False, 0)])
+    logged = message_event("DELIVERED", conversation_id=conversation(2), sent_by_initiator=True)
+    place = {"instance": "MILL1", "database": "PressDB", "event_time": at(-0.5).isoformat()}
+    project.set_log({"message_events": [logged | place]})
+    for minutes, aliases, expected in (
+        (0, {"PRESSAG": ["MILL1.PressDB"]}, "PRESSAG.PressDB"),
+        (1, {"PAG": ["MILL1.PressDB"]}, "PAG.PressDB"),
+        (2, {}, "MILL1.PressDB"),
+        (3, {"PRESSAG": ["MILL1.PressDB"]}, "PRESSAG.PressDB"),
+    ):
+        project.configure(aliases=aliases)
+        project.run(at(minutes))
+        for table in ("endpoints", "message_events", "endpoint_events", "queue_events"):
+            assert places(project, table) == {expected}, (minutes, table)
+        rows = [row for row in project.table("receive_schedule") if row["as_of"] == at(minutes)]
+        assert [f"{row['instance']}.{row['database']}" for row in rows] == [expected] * 2
+
+
 def test_one_moment_of_two_databases_is_refused(tmp_path: Path) -> None:
     project = CaptureProject(tmp_path, aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
     for server in ("MILL1", "MILL2"):

@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.config.snapshots.places import OWN
 from pipelines.ingest.snapshots.view_events import (
     endpoint_events,
     queue_events,
@@ -18,7 +19,8 @@ IN_FRONT = f"snapshot/{int(instant('12:00').timestamp())}000000/SQL1/B/the view/
 def of_view(session: SparkSession, drawing: str) -> DataFrame:
     """Rows of a view of SQL1.B at noon."""
     place = {"instance": F.lit("SQL1"), "database": F.lit("B"), "view": F.lit("the view")}
-    return frame(session, drawing).withColumns(place | {"taken_at": F.lit(instant("12:00"))})
+    own = {name: F.lit(None).cast("string") for name in OWN}
+    return frame(session, drawing).withColumns(place | own | {"taken_at": F.lit(instant("12:00"))})
 
 
 def require_events(found: DataFrame, expected: DataFrame) -> None:
