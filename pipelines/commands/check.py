@@ -212,8 +212,8 @@ def _logged(log: "LogReading", settings: Settings) -> Iterator[str]:
     from pipelines.engine.session import open_session
     from pipelines.ingest.first_rows import read_first_log_rows
 
-    for number, row in enumerate(read_first_log_rows(open_session("check"), log, settings), start=1):
-        yield f"{log.source}: row {number}: {row}"
+    for said in read_first_log_rows(open_session("check"), log, settings):
+        yield f"{log.source}: {said}"
 
 
 def _engine() -> Iterator[str]:

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.load import Settings
 from pipelines.config.model import EventSource, LogSource
+from pipelines.ingest.log_transactions import outcomes
 from pipelines.ingest.logs import map_log
 from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.reasons import with_reasons
@@ -32,7 +33,7 @@ def read_first_rows(
 
 
 def read_first_log_rows(spark: SparkSession, log: LogReading, settings: Settings) -> list[str]:
-    """The first rows of a log's first file that become events; why one does not."""
+    """The first rows of a log's first file that become events; why one does not, and what that file lacks."""
     file = _first_file(log.source, log.given)
     raw = read_log(spark, log, [file], max_line_bytes=settings.quality.max_line_bytes)
     found: list[str] = []
@@ -40,7 +41,10 @@ def read_first_log_rows(spark: SparkSession, log: LogReading, settings: Settings
         if len(found) < SHOWN:
             rows = map_log(raw, log, table, has_broken=not found)
             found += _shown(rows.orderBy("event_time", "event_id"), log.whole(table))
-    return found[:SHOWN]
+    shown = [f"row {number}: {row}" for number, row in enumerate(found[:SHOWN], start=1)]
+    if log.mapping.transactions is not None and outcomes(raw, log).isEmpty():
+        shown.append("no row says how a transaction ended, so rows of all transactions count")
+    return shown
 
 
 def _first_file(source: str, given: EventSource | LogSource) -> InputFile:

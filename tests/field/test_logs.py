@@ -108,7 +108,9 @@ def test_batches_count_a_log_once_and_its_incomplete_rows_by_class(server: Case)
     assert counts(server, 1) == (
         (10, 9, 0, 0, 1),
         {
+            "incomplete_124_1": 1,
             "incomplete_124_11": 1,
+            "incomplete_124_6": 1,
             "incomplete_139_0": 1,
             "incomplete_163_1": 1,
             "forwarding_dropped": 1,
@@ -161,6 +163,16 @@ def test_a_file_without_the_class_of_events_is_exit_code_3(session: SparkSession
     found = server.nightly("latest")
     assert found.code == 3
     assert "1.csv: column EventClass of the mapping is not there; did you mean 'EventClas'?" in found.err
+
+
+def test_check_says_that_nothing_tells_how_transactions_ended(server: Case) -> None:
+    (server.folder / "other").mkdir(exist_ok=True)
+    begin = {"EventClass": 163, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:00", "ObjectID": 77}
+    (server.folder / "other" / "1.csv").write_text(trace(begin))
+    server.configure(inputs=inputs(path="other"))
+    found = server.job("check")
+    server.configure(inputs=inputs())
+    assert "logs/trace: no row says how a transaction ended, so rows of all transactions count" in found.out
 
 
 def test_a_later_file_says_how_a_transaction_ended(server: Case) -> None:
