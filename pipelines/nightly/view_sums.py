@@ -92,7 +92,8 @@ def find_later_facts(
     A row that is gone, or new, without a fact that explains it counts in neither number.
     """
     since = min(each.taken_at for each in views) - timedelta(microseconds=1)
-    events = events_before(warehouse.read_left(MESSAGES, since), as_of)
+    messages = warehouse.read_left(MESSAGES, since)
+    events = events_before(messages, as_of)
     of_views = frame_of(events, views)
     shown = _sights(events).join(F.broadcast(of_views), PLACE, "inner")
     in_views = (
@@ -109,8 +110,11 @@ def find_later_facts(
         .groupBy("message_id", "kind")
         .agg(F.count(F.lit(1)).alias("written"))
     )
+    # After a restore, a message of the same number may have been sent again after as_of.
+    again = messages.where(is_sight_of_message()).join(ids, "message_id", "left_semi")
     known = (
         differing.join(_facts(events.join(ids, "message_id", "left_semi")), "message_id", "left")
+        .join(again.groupBy("message_id").agg(F.max(shown_last()).alias("shown")), "message_id", "left")
         .join(elsewhere, ["message_id", "kind"], "left")
         .withColumn("is_initiator", F.col("sent_by_initiator") == (F.col("kind") == "transmission"))
     )
@@ -183,7 +187,6 @@ def _facts(events: DataFrame) -> DataFrame:
         ever((event_type == "RECEIVED") & F.col("transaction_id").isNotNull()).alias("given_back"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
         F.max(F.when(F.col("seen_at").isNull(), F.col("event_time"))).alias("logged"),
-        F.max(F.when(is_shown, shown_last())).alias("shown"),
         (F.min(place) != F.max(place)).alias("moved"),
     )
 
