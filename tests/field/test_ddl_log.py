@@ -25,11 +25,10 @@ def minute(number: int) -> datetime:
 
 
 def capture(taken_at: datetime, *, queue: str) -> list[str]:
-    """One message waits in TargetQueue; the target's service is bound to `queue`."""
+    """The target's service is bound to `queue`, where its message waits: ALTER SERVICE moves messages."""
     switches = {"is_receive_enabled": True, "is_enqueue_enabled": True, "is_activation_enabled": False}
     given = views(
         conversation_endpoints=[shown(1, side) for side in (True, False)],
-        dbo_TargetQueue=[ready(1, False, 0)],
         service_queues=[
             {"object_id": 11 + number, "name": name, "max_readers": 0, **switches}
             for number, name in enumerate(QUEUES)
@@ -40,7 +39,11 @@ def capture(taken_at: datetime, *, queue: str) -> list[str]:
         ],
     )
     return capture_lines(
-        {"B": Captured({**given, "dbo.NewQueue": []})},
+        {
+            "B": Captured(
+                {**given, "dbo.TargetQueue": [], "dbo.NewQueue": [], f"dbo.{queue}": [ready(1, False, 0)]}
+            )
+        },
         taken_at=taken_at,
         id=f"{taken_at}",
         utc_offset_minutes=60,
