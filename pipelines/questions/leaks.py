@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
+from pipelines.config.snapshots.views import ENDPOINTS as VIEW
 from pipelines.console.wording import format_count
 from pipelines.ingest.snapshots.view_events import CLOSED, ERROR, SYSTEM
 from pipelines.questions.endpoint_states import FAR_END_STATE, find_shown_states
@@ -18,7 +19,7 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, MESSAGES
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
+from schemas.outputs import RECEIVE_SCHEDULE, SNAPSHOTS, TRANSMISSION_SCHEDULE
 
 DAYS = 7
 """Days without traffic that make a leak by default: longer than a weekend and a holiday."""
@@ -424,7 +425,7 @@ def report_leaks(
         covers), `unread` (queue, and conversations that wait for their EndDialog or Error to be read in it),
         `kinds` (`count_leaks`, the oldest first), `groups` (`group_leaks`, the largest first) with their
         number `groups_in_all`, and `oldest` (`find_leaks`). Kinds, groups and the oldest have the endpoints
-        of unknown traffic, too.
+        of unknown traffic, too. `full_captures`: `read_full_views`.
     """
     with warehouse.materialized(read_leaks(warehouse, as_of, days=days, grace=grace)) as found:
         states = count_states(found)
@@ -457,7 +458,25 @@ def report_leaks(
             "groups": collect_rows(groups.orderBy(*largest).limit(limit)),
             "groups_in_all": groups.count(),
             "oldest": collect_rows(listed.orderBy("created_at", *SIDE).limit(limit)),
+            "full_captures": read_full_views(warehouse, as_of, limit=limit),
         }
+
+
+def read_full_views(warehouse: Warehouse, as_of: datetime, *, limit: int) -> list[dict[str, Any]]:
+    """Read where the newest capture does not show all endpoints, so that an earlier one is used.
+
+    Returns:
+        instance and `taken_at` of the newest complete views before, and the number of their `databases`.
+    """
+    views = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
+    newest = views.groupBy("instance", "database").agg(
+        F.max("taken_at").alias("newest"),
+        F.max(F.when(F.col("complete"), F.col("taken_at"))).alias("taken_at"),
+    )
+    older = newest.where("taken_at < newest").groupBy("instance", "taken_at")
+    return collect_rows(
+        older.agg(F.count(F.lit(1)).alias("databases")).orderBy("instance", "taken_at").limit(limit)
+    )
 
 
 def read_known_leaks(

@@ -10,7 +10,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.short_ids import id_of
 from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
-from pipelines.console.terminal import Terminal, open_console
+from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.changes import CHANGE_COLUMNS
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
@@ -148,6 +148,10 @@ def _describe_message(row: Row) -> str:
 def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
     """Print the report to standard output."""
     console, at = open_console(wide=wide), format_instant(report["as_of"])
+    for row in report["full_captures"]:
+        databases = format_count(row["databases"], "database")
+        line = f"{row['instance']}, {databases}: the endpoints of the full capture of "
+        console.print(escape_line(f"{line}{format_instant(row['taken_at'])}."), soft_wrap=True)
     states = [*report["states"], *({**row, "reason": SINCE_NOT_KNOWN} for row in report["not_known"])]
     lines = leak_sentences(states)
     if idle := report["traffic_not_known"]:

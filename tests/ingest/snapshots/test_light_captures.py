@@ -85,3 +85,13 @@ def test_one_night_writes_what_four_write(at_once: CaptureProject, one_by_one: C
         assert sorted(map(str, found[name])) == sorted(map(str, expected[name])), name
     of_last = [row for row in found["receive_schedule"] if row["as_of"] == NEXT_FULL]
     assert of_last == expected["receive_schedule"]
+
+
+def test_leaks_name_the_full_capture_that_they_use(
+    at_once: CaptureProject, one_by_one: CaptureProject
+) -> None:
+    full = {"instance": "SQL1", "taken_at": "2026-11-20T12:00:00Z", "databases": 1}
+    assert one_by_one.ask("leaks", "--as-of", LATER.isoformat())["full_captures"] == [full]
+    said = one_by_one.lines("leaks", "--as-of", LATER.isoformat())
+    assert said[0] == "SQL1, 1 database: the endpoints of the full capture of 2026-11-20T12:00:00Z."
+    assert at_once.ask("leaks", "--as-of", NEXT_FULL.isoformat())["full_captures"] == []
