@@ -30,7 +30,7 @@ from pipelines.why.monitors import QueueName, monitors_frame, shown_monitors
 from pipelines.why.open_rows import open_rows, read_places, read_positions
 from pipelines.why.order import with_order, without_order
 from pipelines.why.places import PLACE, Place, Row, place_of
-from pipelines.why.receives import locks_of, not_received, receives_of
+from pipelines.why.receives import ACTIVATION_OFF, locks_of, not_received, receives_of, static_reasons
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
 from pipelines.why.standing import find_queues_off, find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE
@@ -97,6 +97,11 @@ def explained_rows(
             *find_queues_off(warehouse, catalog, {*there, *map(_name_of, off)}, as_of),
         ],
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
+        not_activated={
+            queue_text(name)
+            for name, reason in static_reasons(catalog, there).items()
+            if reason == ACTIVATION_OFF
+        },
         groups=cache(partial(_count_groups, rows)),
     )
 

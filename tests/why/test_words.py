@@ -69,3 +69,15 @@ def test_a_queue_is_turned_on_after_what_turned_it_off(messages: int, poison: st
     action = BY_CODE["queue_off"].action(occurrence("receive", row, messages=messages))
     assert action.startswith(first)
     assert action.endswith("USE [B]; ALTER QUEUE [Q] WITH STATUS = ON")
+
+
+def test_the_first_message_of_a_queue_whose_activation_is_off() -> None:
+    """Unless tasks run, or nothing says that it is off."""
+    row = {"kind": "receive", "instance": "SQL1", "database": "B", "queue": "Q", "messages": 1, "_groups": 1}
+    first = BY_CODE["first_in_line"]
+    off, running = {"_is_activated": False, "_tasks": None}, {"_is_activated": False, "_tasks": 1}
+    action = first.action(occurrence("receive", {**row, **off}, messages=1))
+    assert action.startswith("activation of the queue is off, so no reader is started")
+    assert action.endswith("USE [B]; ALTER QUEUE [Q] WITH ACTIVATION (STATUS = ON)")
+    for known in (running, {"_is_activated": True, "_tasks": 0}):
+        assert "ALTER QUEUE" not in first.action(occurrence("receive", {**row, **known}, messages=1))

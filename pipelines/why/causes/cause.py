@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.wording import format_count
 from pipelines.lint.pairs import suggested_rule
 from pipelines.why.places import Place, Row
@@ -42,6 +43,7 @@ class Explained:
         off: of these queues: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
         tasks: activated tasks that the newest snapshot shows, by queue as printed; null if not known.
+        not_activated: queues whose activation is off, as printed.
         of_databases: `find_of_databases`, and `find_standing` where no message has the cause.
         groups: conversation groups with messages, by queue as printed, as few answers ask for it.
     """
@@ -52,6 +54,7 @@ class Explained:
     queues_off: Sequence[Row]
     off: Mapping[str, Mapping[str, Any]]
     tasks: Mapping[str, int | None]
+    not_activated: Collection[str]
     of_databases: Sequence[tuple[Place, Row]]
     groups: Callable[[], Mapping[str, int]]
 
@@ -232,6 +235,13 @@ def format_statement(row: Row, level: int) -> str:
     """The statement that would give endpoints with the names of a row a level, on one line."""
     names = (row["contract"], row["local_service"], row["remote_service"])
     return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))
+
+
+def alter_queue(at: Occurrence) -> str:
+    """USE and ALTER QUEUE, with the schema if a snapshot shows it."""
+    instance, database, queue = (at.first[name] for name in QUEUE)
+    name = quote_queue(queue, at.teller.schema_of_queue(instance, database, queue))
+    return f"USE {quote_name(database)}; ALTER QUEUE {name}"
 
 
 def split_action(action: str) -> tuple[str, str]:

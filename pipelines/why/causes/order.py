@@ -11,6 +11,7 @@ from pipelines.why.causes.cause import (
     Cause,
     Explained,
     Occurrence,
+    alter_queue,
     format_names,
     format_queue_of,
     place_columns,
@@ -123,7 +124,11 @@ class FirstInLine(Cause):
         if details["queue"] is None:
             return {}
         queue = format_queue_of(details)
-        return {"tasks": found.tasks.get(queue), "groups": found.groups().get(queue)}
+        return {
+            "tasks": found.tasks.get(queue),
+            "groups": found.groups().get(queue),
+            "is_activated": queue not in found.not_activated,
+        }
 
     def sentence(self, at: Occurrence) -> str:
         if at.is_sent:
@@ -137,6 +142,11 @@ class FirstInLine(Cause):
                 "of it (transmission_status)"
             )
         tasks = at.first.get("_tasks") if at.details else None
+        if at.details and not at.first.get("_is_activated", True) and not tasks:
+            return (
+                "activation of the queue is off, so no reader is started: turn it on, unless another program "
+                f"is to read it: {alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+            )
         if tasks == 0:
             return "no activated task runs: see why none is started, and who else reads the queue"
         if not tasks:

@@ -5,7 +5,6 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import SINCE_UNKNOWN
-from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queue_name
@@ -17,6 +16,7 @@ from pipelines.why.causes.cause import (
     Explained,
     Occurrence,
     Teller,
+    alter_queue,
     format_queue_of,
     format_time,
     same,
@@ -107,7 +107,7 @@ class MonitorDropped(OfReaders):
         )
 
     def action(self, at: Occurrence) -> str:
-        alter = f"{_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+        alter = f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
         return f"turn its activation on again, and look whether a monitor appears: {alter}"
 
 
@@ -170,11 +170,11 @@ class QueueOff(Cause):
 
     def action(self, at: Occurrence) -> str:
         if not at.messages:
-            return f"turn it on, if it is to receive: {_alter_queue(at)} WITH STATUS = ON"
+            return f"turn it on, if it is to receive: {alter_queue(at)} WITH STATUS = ON"
         poison = at.first["poison_message_id"]
         mend = f"first mend the reader of message {poison}, or take that message out, else it turns the queue"
         first_do = f"{mend} off again; then " if poison else UNKNOWN_POISON
-        return f"{first_do}{_alter_queue(at)} WITH STATUS = ON"
+        return f"{first_do}{alter_queue(at)} WITH STATUS = ON"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         return ("waiting",)
@@ -216,7 +216,7 @@ class NotReceived(OfReaders):
         queue = at.first
         procedure = at.teller.procedure_of(*[queue[name] for name in QUEUE])
         if queue["reason"] == "activation_off":
-            return f"turn its activation on: {_alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+            return f"turn its activation on: {alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
         if queue["reason"] == "receives_occurring":
             return (
                 "see what the tasks of the queue do (sys.dm_broker_activated_tasks): one may hold messages "
@@ -291,10 +291,3 @@ class TooManyTasks(OfReaders):
 
     def action(self, at: Occurrence) -> str:
         return "look at what these tasks do (sys.dm_broker_activated_tasks); they end with their procedure"
-
-
-def _alter_queue(at: Occurrence) -> str:
-    """USE and ALTER QUEUE, with the schema if a snapshot shows it."""
-    instance, database, queue = (at.first[name] for name in QUEUE)
-    name = quote_queue(queue, at.teller.schema_of_queue(instance, database, queue))
-    return f"USE {quote_name(database)}; ALTER QUEUE {name}"
