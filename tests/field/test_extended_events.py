@@ -97,7 +97,7 @@ def write(folder: Path, form: str) -> dict[str, Any]:
             (folder / "1.json").write_text("".join(json.dumps(row) + "\n" for row in xml))
         case "xml-csv":
             quoted = ['"' + row["event_data"].replace('"', '""') + '"' for row in xml]
-            (folder / "1.csv").write_text("\n".join(["event_data", *quoted]) + "\n")
+            (folder / "1.csv").write_text("\n".join(["whatever", *quoted]) + "\n")
     kind, _, format = form.partition("-")
     return {"format": format, "mapping": f"xe-{kind}"}
 

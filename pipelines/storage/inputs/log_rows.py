@@ -235,7 +235,8 @@ def _called(log: LogReading, name: str, there: Sequence[str]) -> str | None:
         alike = by_case.get(each.lower(), [])
         if len(alike) == 1:
             return alike[0]
-    return None
+    # A file of XML alone has one column, whatever it is called.
+    return there[0] if name == log.mapping.xml and len(there) == 1 else None
 
 
 def _with_all(rows: DataFrame, log: LogReading) -> DataFrame:
