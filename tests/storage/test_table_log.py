@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage import table_log
+from pipelines.storage.inputs.paths import local_path
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 
@@ -35,3 +36,10 @@ def test_a_written_first_commit_is_that_of_the_engine(
     assert written == first_commits(session, tmp_path / "by_engine")
     left = {each.name for each in (tmp_path / "written" / "runs" / "_delta_log").iterdir()}
     assert left == {f"{0:020}.json", f"{0:020}.crc"}
+
+
+def test_the_folder_of_a_schema_may_have_a_space() -> None:
+    """Spark's catalog gives it as a URI, and `folder_of` takes away its escapes."""
+    assert local_path("file:/data/it's a folder/runs") == "/data/it's a folder/runs"
+    assert local_path("/data/it's a folder/runs") == "/data/it's a folder/runs"
+    assert local_path("s3://bucket/runs") is None

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
 from pipelines.config.errors import ConfigError, InputError
-from pipelines.config.paths import with_slashes
+from pipelines.config.paths import local_part, with_slashes
 from pipelines.config.snapshots.view_file import changed_at
 
 URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")
@@ -32,7 +33,8 @@ def local_path(path: str) -> str | None:
     uri = URI.match(path)
     if uri is None:
         return path
-    return str(fs.FileSystem.from_uri(path)[1]) if uri["scheme"].lower() == "file" else None
+    # Spark's catalog gives the folder of a schema as file:/a folder, with spaces as they are.
+    return local_part(urlsplit(path)) if uri["scheme"].lower() == "file" else None
 
 
 def list_files(path: str) -> list[FoundFile]:
