@@ -35,8 +35,11 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     rows = [ready(1, False, 0), ready(2, False, 0), ready(2, False, 0), ready(3, False, 0)]
     rows += [ready(4, False, 0), ready(5, False, 0, message_type_name=None), ready(6, False, 0, status=0)]
     endpoints = [shown(number, False, state="CD" if number == 3 else "CO") for number in (1, 2, 3, 5, 6)]
+    names = {"from_service_name": "Orders", "to_service_name": "Stock", "service_contract_name": "Gold"}
     given = views(
-        conversation_endpoints=endpoints, dbo_TargetQueue=rows, transmission_queue=[waiting(1), waiting(2)]
+        conversation_endpoints=endpoints,
+        dbo_TargetQueue=rows,
+        transmission_queue=[waiting(1) | names, waiting(2)],
     )
     write_captures(project.captures, {PLACE: given}, NOON)
     project.run()
@@ -63,6 +66,14 @@ def test_a_message_without_endpoint_stands_where_the_view_shows_it(project: Capt
     ]
     assert sorted(row["message_id"] for row in project.table("receive_schedule")) == [
         f"ABCDEF00-0000-0000-0000-0000000000{number:02}/initiator/0" for number in (1, 2)
+    ]
+
+
+def test_a_row_names_the_services_of_an_endpoint_that_is_gone(project: CaptureProject) -> None:
+    [place] = [each for each in project.ask("why")["places"] if each["kind"] == "unresolved"]
+    names = ("contract", "local_service", "remote_service", "messages")
+    assert {"contract": "Gold", "local_service": "Orders", "remote_service": "Stock", "messages": 1} in [
+        {name: each[name] for name in names} for each in place["situation"]["kinds"]
     ]
 
 

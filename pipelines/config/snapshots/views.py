@@ -49,11 +49,6 @@ def _by_name(name: str, *also: str, **more: Any) -> ViewColumn:
     return _optional(name, NAME, also=also, is_selected=False, in_captures=False, **more)
 
 
-def _of_endpoint(name: str, type: ServerType, event: str | None = None) -> ViewColumn:
-    """What a message that waits to be sent says of its endpoint, which may be gone."""
-    return _optional(name, type, of_endpoint=True, event=event)
-
-
 DATABASE_ID = _optional("database_id", INT, is_selected=False)
 """Of views of the whole server: which database a row is of."""
 SIZE = _optional("size_bytes", INT, sql="CONVERT(bigint, DATALENGTH(v.message_body))")
@@ -95,10 +90,11 @@ _DECLARED = (
         ViewColumn("is_end_of_dialog", BIT, nullable=True),
         _optional("transmission_status", text(400), sql="LEFT(v.transmission_status, 400)"),
         SIZE,
-        _of_endpoint("from_service_name", NAME, "shown_from_service"),
-        _of_endpoint("to_service_name", text(256), "shown_to_service"),
-        _of_endpoint("service_contract_name", NAME, "shown_contract"),
-        _of_endpoint("priority", SMALL_INT),
+        # What a message that waits to be sent says of its endpoint, which may be gone.
+        _optional("from_service_name", NAME, event="shown_from_service"),
+        _optional("to_service_name", text(256), event="shown_to_service"),
+        _optional("service_contract_name", NAME, event="shown_contract"),
+        _optional("priority", SMALL_INT),
         events="message_events",
         is_large=True,
     ),
