@@ -10,6 +10,7 @@ from tests.support.captures import capture_lines
 from tests.support.factories import at
 from tests.support.snapshot_views import conversation, ready, shown, views
 
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
 FULL, LIGHT, LATER, NEXT_FULL = (at(minute) for minute in (0, 5, 10, 60))
 CAPTURES = {
     # Endpoints 1 to 3 with messages of 1 and 2.
