@@ -602,12 +602,19 @@ QUEUE_MONITORS = Table(
         required("taken_at", "timestamp", "snapshot's moment, UTC"),
         optional("state", "string", "INACTIVE, NOTIFIED or RECEIVES_OCCURRING; null if missing"),
         optional(
-            "last_activated_time", "timestamp", "last start or notification, UTC; null if never or unknown"
+            "last_activated_time",
+            "timestamp",
+            "last start or notification as the server wrote it, without zone; null if never or unknown",
         ),
-        optional("last_empty_rowset_time", "timestamp", "last empty RECEIVE, UTC; null if never or unknown"),
+        optional(
+            "last_empty_rowset_time",
+            "timestamp",
+            "last empty RECEIVE as the server wrote it, without zone; null if never or unknown",
+        ),
         optional("tasks_waiting", "bigint", "sessions waiting in RECEIVE; null if unknown"),
         optional("tasks_running", "bigint", "activated tasks; null without dm_broker_activated_tasks"),
         optional("dropped", "bigint", "monitors in state DROPPED; null in rows of an older version"),
+        optional("utc_offset_minutes", "int", "server's clock ahead of UTC; null if unknown"),
     ),
     key=("instance", "database", "queue", "taken_at"),
     public=False,

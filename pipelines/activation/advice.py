@@ -113,7 +113,8 @@ def _off() -> Column:
 
 
 def _not_received() -> Column:
-    since = F.coalesce(F.concat(F.lit(" since "), _time("notified_since")), F.lit(""))
+    written = F.date_format("notified_since", "yyyy-MM-dd'T'HH:mm:ss")
+    since = F.coalesce(F.concat(F.lit(" since "), written, F.lit(" (zone not documented)")), F.lit(""))
     what = (
         F.when(F.col("mode") == "external", "the application was notified and did not RECEIVE")
         .when(

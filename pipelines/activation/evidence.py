@@ -48,8 +48,8 @@ def evidence_of_window(
         ledger: the events before as_of.
         receivers: (conversation_id, is_initiator, queue_number, ...) of the endpoints of monitored queues.
         monitored_events: the queue events before as_of of monitored queues, with `queue_number`.
-        monitors: (queue_number, state, taken_at, last_activated_time, tasks_running) as the newest snapshots
-            show them, unique by the first; None if they show none.
+        monitors: `pipelines.activation.write.SNAPSHOT_MONITORS` as the newest snapshots show them, unique by
+            queue_number; None if they show none.
         start: start of the window, in microseconds.
     """
     is_within = F.unix_micros("event_time") >= start
@@ -104,12 +104,12 @@ def _notified(
         .groupBy("queue_number")
         .agg(F.max("event_time").alias("last_receive"))
     )
-    since = F.coalesce("last_activated_time", "taken_at")
-    waited = F.unix_seconds("taken_at") - F.unix_seconds("last_activated_time")
+    since = F.coalesce("activated_from", "taken_at")
+    waited = F.unix_seconds("taken_at") - F.unix_seconds("activated_until")
     return (
         notified.join(last, "queue_number", "left")
         .where(F.col("last_receive").isNull() | (F.col("last_receive") < since))
-        .where(F.col("last_activated_time").isNull() | (waited >= STARTING))
+        .where(F.col("activated_until").isNull() | (waited >= STARTING))
         .select(
             "queue_number",
             F.col("taken_at").alias("notified_at"),

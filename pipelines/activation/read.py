@@ -8,7 +8,7 @@ from pipelines.activation.evidence import NOTIFIED
 from pipelines.activation.messages import rolled_back_transactions
 from pipelines.activation.queues_off import UNKNOWN, Row
 from pipelines.config.catalog import Catalog
-from pipelines.config.instants import format_instant
+from pipelines.config.instants import format_instant, format_written
 from pipelines.config.queue_filter import name_parts
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
@@ -16,7 +16,7 @@ from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before, moment_and_id
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.monitors import read_latest_monitors
+from pipelines.storage.monitors import activated_between, read_latest_monitors
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
@@ -183,7 +183,8 @@ def _is_notified(monitor: Row) -> bool:
 
 def _since(monitor: Row) -> datetime:
     """The moment after which a receive answers the notification."""
-    since: datetime = monitor["last_activated_time"] or monitor["taken_at"]
+    activated = activated_between(monitor)
+    since: datetime = monitor["taken_at"] if activated is None else activated[0]
     return since
 
 
@@ -211,7 +212,7 @@ def _advice(monitor: Row, ready: int, *, is_off: bool, was_read: bool) -> dict[s
     if ready and _is_notified(monitor) and not was_read:
         since = monitor["last_activated_time"]
         sentence = (
-            f"{stand}; the monitor is NOTIFIED{'' if since is None else f' since {format_instant(since)}'}: "
+            f"{stand}; the monitor is NOTIFIED{'' if since is None else f' since {format_written(since)}'}: "
             "the application was notified and did not RECEIVE (snapshot of "
             f"{format_instant(monitor['taken_at'])})"
         )

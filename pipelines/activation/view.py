@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pipelines.activation.queues_off import rolled_back_sentence, waiting_sentence
-from pipelines.config.instants import format_instant
+from pipelines.config.instants import format_instant, format_written
 from pipelines.console.tables import Sheet, print_table
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_queue
@@ -101,7 +101,7 @@ def _monitor(row: Mapping[str, Any]) -> str:
 
 
 def _known(moment: datetime | None) -> str:
-    return NOT_KNOWN if moment is None else format_instant(moment)
+    return NOT_KNOWN if moment is None else format_written(moment)
 
 
 def _minute(moment: datetime) -> str:

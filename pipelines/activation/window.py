@@ -30,8 +30,8 @@ class MonitoredQueues:
         named: (queue_number, instance, database, queue, mode, max_queue_readers, is_on) of them.
         services: (instance, database, local_service, queue_number) of the services of their queues.
         queues: (instance, database, queue) of all queues.
-        snapshot_monitors: (queue_number, state, taken_at, last_activated_time, tasks_running) of the
-            monitors that the newest snapshots show; null if they show none.
+        snapshot_monitors: `pipelines.activation.write.SNAPSHOT_MONITORS` of the monitors that the newest
+            snapshots show; null if they show none.
     """
 
     monitors: Sequence[Monitor]

@@ -17,7 +17,7 @@ from pipelines.state.read import read_ledger
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks
 from pipelines.storage.collect import micros
-from pipelines.storage.monitors import read_latest_monitors
+from pipelines.storage.monitors import activated_between, read_latest_monitors
 from pipelines.storage.pruned_days import require_left
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
@@ -30,7 +30,8 @@ NAMED = (
 SERVICES = "instance string, database string, local_service string, queue_number int"
 QUEUES = "instance string, database string, queue string"
 SNAPSHOT_MONITORS = (
-    "queue_number int, state string, taken_at timestamp, last_activated_time timestamp, tasks_running bigint"
+    "queue_number int, state string, taken_at timestamp, last_activated_time timestamp, "
+    "activated_from timestamp, activated_until timestamp, tasks_running bigint"
 )
 
 
@@ -148,6 +149,7 @@ def _snapshot_monitors(
             row["state"],
             row["taken_at"],
             row["last_activated_time"],
+            *(activated_between(row) or (None, None)),
             row["tasks_running"],
         )
         for row in read_latest_monitors(warehouse, as_of)

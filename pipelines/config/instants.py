@@ -31,6 +31,11 @@ def parse_instant(text: str) -> datetime:
         raise ValueError(f"{text!r} {_HINT}") from error
 
 
+def format_written(time: datetime) -> str:
+    """Write a time of a server as the server wrote it, whose zone is not documented."""
+    return f"{time.astimezone(UTC).replace(tzinfo=None).isoformat()} (zone not documented)"
+
+
 def format_instant(instant: datetime) -> str:
     """Write an instant the way it may be read again, in UTC."""
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

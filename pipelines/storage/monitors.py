@@ -1,6 +1,7 @@
 """Queue monitors as the newest snapshots show them."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
@@ -15,6 +16,8 @@ from schemas.outputs import QUEUE_MONITORS
 
 DROPPED = "DROPPED"
 """The state of a monitor that the server has dropped."""
+LATELY = timedelta(minutes=1)
+"""A monitor may be read so long after taken_at."""
 
 
 def read_latest_monitors(
@@ -38,3 +41,24 @@ def read_latest_monitors(
         row for row in rows if newest.get((row["instance"], row["database"]), (None,))[0] == row["taken_at"]
     ]
     return sorted(current, key=itemgetter(*QUEUE))
+
+
+def activated_between(monitor: Mapping[str, Any]) -> tuple[datetime, datetime] | None:
+    """The first and last moment at which a monitor may have started or notified a reader last.
+
+    The zone of its times is not documented: they are read as UTC, and as times of the server's clock. Neither
+    may be after the snapshot; one just after it counts as just before it.
+
+    Args:
+        monitor: a row of `queue_monitors`.
+
+    Returns:
+        None if it never did, or no reading is possible.
+    """
+    written, taken_at = monitor["last_activated_time"], monitor["taken_at"]
+    if written is None:
+        return None
+    read = (written, written - timedelta(minutes=monitor["utc_offset_minutes"] or 0))
+    before = taken_at - timedelta(microseconds=1)
+    possible = [min(each, before) for each in read if each <= taken_at + LATELY]
+    return (min(possible), max(possible)) if possible else None

@@ -10,7 +10,7 @@ from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
 from pipelines.config.snapshots.views import MONITORS
 from pipelines.engine.frames import small_frame
-from pipelines.storage.monitors import DROPPED, read_latest_monitors
+from pipelines.storage.monitors import DROPPED, activated_between, read_latest_monitors
 from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse
 
@@ -30,7 +30,7 @@ class ShownMonitor:
     Attributes:
         is_dropped: the only monitor is in state DROPPED.
         is_missing: activation is on, and the view, which is complete, has no monitor of the queue.
-        notified_at: since when it is NOTIFIED; None if it is not, or since when is not known.
+        notified_at: since when at the latest it is NOTIFIED; None if it is not, or since when is not known.
         is_receiving: it is in state RECEIVES_OCCURRING.
         tasks_running: activated tasks; None if not known.
         max_readers: MAX_QUEUE_READERS; None without internal activation.
@@ -55,10 +55,11 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
     found = {}
     for row in read_latest_monitors(warehouse, as_of, views) if views else ():
         name = (row["instance"], row["database"], row["queue"])
+        activated = activated_between(row)
         found[name] = ShownMonitor(
             is_dropped=row["state"] == DROPPED,
             is_missing=False,
-            notified_at=row["last_activated_time"] if row["state"] == NOTIFIED else None,
+            notified_at=activated[1] if activated and row["state"] == NOTIFIED else None,
             is_receiving=row["state"] == RECEIVING,
             tasks_running=row["tasks_running"],
             max_readers=readers.get(name),

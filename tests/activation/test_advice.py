@@ -106,9 +106,9 @@ UNKNOWN = {"advice": "not_known"}
         ),
         (
             NOTIFIED,
-            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00Z; the
-            monitor is NOTIFIED: the procedure was started, is still running, and did not RECEIVE
-            (snapshot of 2026-11-20T12:10:00Z).""",
+            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
+            documented); the monitor is NOTIFIED: the procedure was started, is still running, and did not
+            RECEIVE (snapshot of 2026-11-20T12:10:00Z).""",
         ),
         (
             NOTIFIED | {"notified_since": None, "ready": 1, "tasks_running": 2},
@@ -118,9 +118,9 @@ UNKNOWN = {"advice": "not_known"}
         ),
         (
             NOTIFIED | {"mode": "external"},
-            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00Z; the
-            monitor is NOTIFIED: the application was notified and did not RECEIVE (snapshot of
-            2026-11-20T12:10:00Z).""",
+            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
+            documented); the monitor is NOTIFIED: the application was notified and did not RECEIVE (snapshot
+            of 2026-11-20T12:10:00Z).""",
         ),
         (
             UNKNOWN | {"has_queue_events": False},

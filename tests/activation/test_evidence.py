@@ -63,15 +63,18 @@ def test_what_the_log_and_snapshots_have_of_the_window(draw: Draw) -> None:
 
 def test_monitors_that_notified_and_were_not_answered(draw: Draw) -> None:
     """A procedure takes up to 10 seconds to its RECEIVE; of other queues no event is known."""
-    monitors = draw.columns(SNAPSHOT_MONITORS)("""
-        queue_number | state    | taken_at | last_activated_time | tasks_running
-        0            | Notified | 12:30    | 12:20               | 2
-        1            | NOTIFIED | 12:30    | 12:29:51            | 1
-        2            | NOTIFIED | 12:30    | 12:29:50            | 1
-        3            | NOTIFIED | 12:30    | -                   | -
-        4            | INACTIVE | 12:30    | 12:20               | 1
-        5            | -        | 12:30    | 12:20               | 1
-    """)
+    monitors = draw.columns(SNAPSHOT_MONITORS)(
+        """
+        queue_number | state    | taken_at | last_activated_time | activated_from | activated_until | tasks_running
+        0            | Notified | 12:30    | 12:20               | 12:20          | 12:20           | 2
+        1            | NOTIFIED | 12:30    | 12:29:51            | 12:20          | 12:29:51        | 1
+        2            | NOTIFIED | 12:30    | 12:29:50            | 12:29:50       | 12:29:50        | 1
+        3            | NOTIFIED | 12:30    | -                   | -              | -               | -
+        4            | INACTIVE | 12:30    | 12:20               | 12:20          | 12:20           | 1
+        5            | -        | 12:30    | 12:20               | 12:20          | 12:20           | 1
+        6            | NOTIFIED | 12:30    | 14:20               | -              | -               | 1
+    """  # noqa: E501
+    )
     messages = """
         event_type | event_time      | conversation_id
         RECEIVED   | 12:19:59.999999 | c1
@@ -89,6 +92,7 @@ def test_monitors_that_notified_and_were_not_answered(draw: Draw) -> None:
         0                | 12:30                 | 12:20                    | 2
         2                | 12:30                 | 12:29:50                 | 1
         3                | 12:30                 | -                        | -
+        6                | 12:30                 | 14:20                    | 1
     """)
     found = evidence(draw, messages, queues, monitors).notified
     assert found is not None

@@ -91,7 +91,14 @@ def _snapshot(
                 files[name] = _file(name, capture.path, len(small[name]))
                 written.write_texts(name, ((database.number, name, row) for row in small[name]))
     complete = {names[name] for name, view in views.items() if view.complete}
-    declared = CapturedSnapshot(capture.path, instance, database.name, capture.taken_at, capture.id)
+    declared = CapturedSnapshot(
+        capture.path,
+        instance,
+        database.name,
+        capture.taken_at,
+        capture.id,
+        capture.utc_offset_minutes,
+    )
     catalog = {name: rows for name, rows in small.items() if name in CATALOG_VIEWS}
     lines = [line for line, _ in views[PRIORITIES].small] if PRIORITIES in views else []
     statuses = {

@@ -43,6 +43,7 @@ class CapturedSnapshot:
         database: its name.
         taken_at: the moment that it shows, UTC.
         capture_id: of the capture.
+        utc_offset_minutes: of the server's clock; None if it is not known.
     """
 
     path: str
@@ -50,6 +51,7 @@ class CapturedSnapshot:
     database: str
     taken_at: datetime
     capture_id: str
+    utc_offset_minutes: int | None = None
 
 
 @dataclass(frozen=True)

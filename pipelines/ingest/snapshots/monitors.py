@@ -1,8 +1,8 @@
 """The queue monitors that new snapshots show: a few rows, written beside the ledger."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -22,13 +22,19 @@ EARLIEST = datetime.min.replace(tzinfo=UTC)
 Row = tuple[Any, ...]
 
 
-def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collection[Row]) -> list[Row]:
+def monitors_of(
+    monitors: DataFrame,
+    tasks: DataFrame | None,
+    with_tasks: Collection[Row],
+    offsets: Mapping[Row, int | None],
+) -> list[Row]:
     """The rows of `queue_monitors` without batch: a few, one for each monitored queue of a server.
 
     Args:
         monitors: accepted rows of dm_broker_queue_monitors with `queue`, `instance`, `database`, `taken_at`.
         tasks: accepted rows of dm_broker_activated_tasks with the same; None if no snapshot has that view.
         with_tasks: (instance, database, taken_at) of the snapshots that have it.
+        offsets: minutes that the servers' clocks are ahead of UTC, by the same, where they are known.
     """
     key = (*QUEUE, "taken_at")
     running = Counter(
@@ -46,11 +52,12 @@ def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collec
         (
             *where,
             row["state"],
-            _before(row["taken_at"], row["last_activated_time"]),
-            _before(row["taken_at"], row["last_empty_rowset_time"]),
+            _time(row["last_activated_time"]),
+            _time(row["last_empty_rowset_time"]),
             row["tasks_waiting"],
-            running[where] if (row["instance"], row["database"], row["taken_at"]) in with_tasks else None,
+            running[where] if (*where[:2], row["taken_at"]) in with_tasks else None,
             dropped[where],
+            offsets.get((*where[:2], row["taken_at"])),
         )
         for where, row in found.items()
     ]
@@ -61,12 +68,6 @@ def write_monitors(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> No
     if rows or warehouse.exists(QUEUE_MONITORS):
         numbered = small_frame(warehouse.spark, [(number, *row) for row in rows], QUEUE_MONITORS.struct)
         warehouse.replace(QUEUE_MONITORS, numbered, where=f"batch >= {number}")
-
-
-def _before(taken_at: datetime, moment: datetime | None) -> datetime | None:
-    """The time, before taken_at: views are read one after the other, so it may be later."""
-    time = _time(moment)
-    return None if time is None else min(time, taken_at - timedelta(microseconds=1))
 
 
 def _time(moment: datetime | None) -> datetime | None:

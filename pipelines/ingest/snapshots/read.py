@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.config.snapshots.server import ServerSnapshot, snapshot_error
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot, snapshot_error
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
     CONTRACTS,
@@ -257,7 +257,12 @@ def _monitors(
         return ()
     with_tasks = {(*snapshot.database_key, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
     tasks = read[TASKS].accepted if TASKS in read else None
-    return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
+    offsets = {
+        (*snapshot.database_key, snapshot.taken_at): snapshot.declared.utc_offset_minutes
+        for snapshot, _ in of_kinds[MONITORS]
+        if isinstance(snapshot.declared, CapturedSnapshot)
+    }
+    return monitors_of(read[MONITORS].accepted, tasks, with_tasks, offsets)
 
 
 Views: TypeAlias = Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]

@@ -122,7 +122,7 @@ def test_rows_of_monitors_and_tasks(session: SparkSession) -> None:
 
 
 def test_monitors_of_queues(session: SparkSession) -> None:
-    """The newest that is not DROPPED; times before the snapshot; tasks where that view was exported."""
+    """The newest that is not DROPPED; times as they are written; tasks where that view was exported."""
     place = {"instance": F.lit("SQL1"), "taken_at": F.lit(instant("12:00"))}
     monitors = frame(
         session,
@@ -137,9 +137,10 @@ def test_monitors_of_queues(session: SparkSession) -> None:
     ).withColumns(place)
     tasks = frame(session, "database | queue\nB | Q\nB | Q\nC | Q").withColumns(place)
     noon, before = instant("12:00"), instant("11:59:59.999999")
-    assert sorted(monitors_of(monitors, tasks, {("SQL1", "B", noon)})) == [
-        ("SQL1", "B", "Q", noon, "NOTIFIED", instant("11:00"), before, 2, 2, 1),
-        ("SQL1", "B", "R", noon, None, None, None, None, 0, 0),
-        ("SQL1", "C", "Q", noon, "NOTIFIED", instant("1970-01-01 00:00"), before, 0, None, 0),
+    offsets = {("SQL1", "B", noon): 60}
+    assert sorted(monitors_of(monitors, tasks, {("SQL1", "B", noon)}, offsets)) == [
+        ("SQL1", "B", "Q", noon, "NOTIFIED", instant("11:00"), noon, 2, 2, 1, 60),
+        ("SQL1", "B", "R", noon, None, None, None, None, 0, 0, 60),
+        ("SQL1", "C", "Q", noon, "NOTIFIED", instant("1970-01-01 00:00"), before, 0, None, 0, None),
     ]
-    assert {row[-2] for row in monitors_of(monitors, None, set())} == {None}
+    assert {row[-3] for row in monitors_of(monitors, None, set(), {})} == {None}
