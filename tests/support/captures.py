@@ -146,6 +146,17 @@ def capture_lines(
     return [*lines, to_line(end)]
 
 
+def mark_light(lines: Sequence[str]) -> list[str]:
+    """The lines of a light capture: its header says so, and its endpoints are not complete."""
+
+    def marked(line: Row) -> Row:
+        if "capture" in line:
+            return {**line, "light": True}
+        return {**line, "complete": False} if line.get("view") == SECOND and "count" in line else line
+
+    return [to_line(marked(json.loads(line))) for line in lines]
+
+
 def _in_script_order(found: Mapping[str, Captured]) -> Iterator[tuple[str, ViewName]]:
     """Databases and views in the order in which the script reads them."""
     read = {name: each for name, each in found.items() if each.reason is None}

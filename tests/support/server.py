@@ -1,4 +1,4 @@
-"""A simulated server: the naive model's state at a moment, written as the views that a server would show."""
+"""The naive model's state at a moment, written as the views that a server would show."""
 
 import csv
 from collections.abc import Callable, Iterable, Mapping

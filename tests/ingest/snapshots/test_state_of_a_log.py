@@ -1,4 +1,4 @@
-"""Snapshots of a simulated server: its schedules are those of its log, but for what no view can show."""
+"""Snapshots of the state that a log gives: their schedules are its own, but for what no view can show."""
 
 import json
 from dataclasses import replace
