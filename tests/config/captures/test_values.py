@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.config.captures.capture import read_capture
 from pipelines.config.captures.databases import snapshots_of
+from pipelines.config.captures.folder import read_captures
+from pipelines.config.model import Captures
 from tests.support.capture_tools import FORMS
 from tests.support.captures import (
     HOSTILE_NAMES,
@@ -27,6 +30,7 @@ from tests.support.read_captures import read_file, read_lines, rows_of, small_li
 from tests.support.snapshot_views import conversation, handle, ready, shown, views
 
 LINES = small_lines()
+OTHER_ID = "6F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F4"
 Change = Callable[[Row], Row]
 
 
@@ -204,3 +208,26 @@ def test_counts_of_lines_that_were_left_out() -> None:
     left = [line for line in LINES if '"status":1' not in line]
     assert json.loads(counted(left)[-1])["rows"] == json.loads(LINES[-1])["rows"] - 3
     assert find_lines(counted(left), view="queue", count=0) == [3]
+
+
+def test_the_rows_of_all_captures_stand_in_one_file_a_view(tmp_path: Path) -> None:
+    """Rows of another spelling stand in one of text; each row says of which snapshot it is."""
+    folder = tmp_path / "captures"
+    two = {"B": views(dbo_TargetQueue=[ready(1, False, 0)]), "C": views(dbo_TargetQueue=[ready(2, False, 0)])}
+    first = capture_lines(two, taken_at=NOON)
+    odd = change_rows(
+        capture_lines(two, taken_at=at(30), id=OTHER_ID), "queue", lambda row: {**row, "priority": "5"}
+    )
+    write_capture(folder / "1.jsonl", first)
+    write_capture(folder / "2.jsonl", odd)
+    read = read_captures([Captures(path=str(folder))], [], tmp_path / "rows", are_new_read=True)
+    files = {view: [Path(file.path).name for file in files] for view, files in read.rows.items()}
+    assert files["queue"] == ["queue.parquet", "queue-text.parquet"]
+    assert files["service_queues"] == ["service_queues-text.parquet"]
+    numbers = {(each.declared.database, each.taken_at): each.number for each in read.snapshots}
+    assert len(set(numbers.values())) == 4
+    rows = [pq.read_table(file.path).to_pylist() for file in read.rows["queue"]]
+    assert [sorted((row["snapshot"], row["conversation_handle"]) for row in each) for each in rows] == [
+        [(numbers["B", moment], handle(1, False)), (numbers["C", moment], handle(2, False))]
+        for moment in (NOON, at(30))
+    ]
