@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.config.instants import format_instant
-from tests.support.capture_project import CaptureProject
+from tests.support.capture_project import CaptureProject, require_equal
 from tests.support.harness import difference
 from tests.support.simulation import histories
 from tests.support.simulation.days import Days
@@ -26,6 +26,8 @@ WORLDS = int(os.environ.get("SIMULATED_WORLDS", "3"))
 SEED = int(os.environ.get("SIMULATED_SEED", "1"))
 """Of the first pair; the next has the next one."""
 MOMENTS = [START + timedelta(hours=5 * at) for at in range(int(os.environ.get("SIMULATED_MOMENTS", "4")))]
+HOURS = [START + timedelta(hours=at) for at in range(int(os.environ.get("SIMULATED_HOURS", "6")))]
+"""Of the captures that are taken in one night, and in a night each."""
 TOLD = 2
 """How many messages of each fate are explained."""
 
@@ -140,3 +142,24 @@ def test_captures_that_come_in_random_order(worlds: list[Days], tmp_path: Path) 
         project.run(MOMENTS[-1])
     for moment in random.sample(MOMENTS, len(MOMENTS)):
         project.require(moment)
+
+
+def test_hourly_captures_in_one_night_and_in_a_night_each(tmp_path: Path) -> None:
+    world = Days(3, 0, HOURS)
+    hourly, once = (Simulated(tmp_path / name, [world]) for name in ("hourly", "once"))
+    for hour in HOURS:
+        hourly.take_until(hour)
+        hourly.run(hour)
+    once.take_until(HOURS[-1])
+    once.require(HOURS[-1])
+    require_equal(_of_last_hour(hourly), _of_last_hour(once))
+
+
+def _of_last_hour(project: Simulated) -> dict[str, list[Row]]:
+    """The tables; a closed endpoint keeps the queue that its service had when it closed."""
+    tables = {
+        name: [row for row in rows if row.get("as_of", HOURS[-1]) == HOURS[-1]]
+        for name, rows in project.comparable().items()
+    }
+    endpoints = [{**row, "queue": None} if row["closed_on"] else row for row in tables["endpoints"]]
+    return {**tables, "endpoints": endpoints}
