@@ -84,5 +84,5 @@ def test_a_table_is_created_by_name(embedded: SparkSession, tmp_path: Path) -> N
 
 
 def test_no_column_looks_for_the_line_of_the_program(session: SparkSession) -> None:
-    """By default each does, which is a tenth of a small night, and a quarter on Apache Spark."""
+    """By default each does, which is a tenth of a small night."""
     assert not is_debugging_enabled()
