@@ -133,7 +133,7 @@ def test_rows_without_a_value_stay_where_others_are_replaced(spark: SparkSession
 
 
 def test_rows_outside_of_what_they_replace_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [(at(), "20261120T120000000000Z", "receive", "m", "endpoint_unknown")]
+    rows = [(at(), "20261120T120000000000Z", "receive", "m", "endpoint_unknown", None, None, None)]
     with pytest.raises(AnalysisException, match="REPLACE_WHERE_MISMATCH"):
         Warehouse(spark, str(tmp_path)).replace(
             UNRESOLVED, small_frame(spark, rows, UNRESOLVED.struct), where="as_of_key = 'another'"

@@ -26,6 +26,8 @@ from tests.support.random_logs import project_of, random_logs, require_equal
 from tests.support.warehouses import table_names
 
 SCHEMA = SparkSchema.model_validate({"schema": "tables_by_name"})
+NO_QUEUE = (None, None, None)
+"""Instance, database and queue of `unresolved`."""
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def folder(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
 def rows(spark: SparkSession, *ids: str) -> DataFrame:
     return small_frame(
         spark,
-        [(at(), as_of_key(at()), "receive", each, "endpoint_unknown") for each in ids],
+        [(at(), as_of_key(at()), "receive", each, "endpoint_unknown", *NO_QUEUE) for each in ids],
         UNRESOLVED.struct,
     )
 

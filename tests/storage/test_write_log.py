@@ -19,7 +19,8 @@ def test_a_write_is_told_with_its_rows(
 ) -> None:
     caplog.set_level(logging.INFO, logger="pipelines.storage.warehouse")
     warehouse = Warehouse(session, str(tmp_path))
-    rows = [(at(), as_of_key(at()), "receive", f"m{number}", "endpoint_unknown") for number in range(3)]
+    told = "endpoint_unknown", None, None, None
+    rows = [(at(), as_of_key(at()), "receive", f"m{number}", *told) for number in range(3)]
     warehouse.append(UNRESOLVED, small_frame(session, rows, UNRESOLVED.struct))
     warehouse.replace(UNRESOLVED, small_frame(session, [], UNRESOLVED.struct), where="kind = 'transmission'")
     written, nothing = caplog.messages
