@@ -1,11 +1,14 @@
 """How every command starts and ends: its log, its signals, its exit code."""
 
+import atexit
 import gc
 import logging
+import os
 import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from pipelines.commands.signals import end_at_once_on_signals, wait_if_ending
@@ -61,7 +64,19 @@ def launch(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = No
         print(f"error: {cut_words(escape_invisible(line))}", file=sys.stderr)
         if verbose:
             print(escape_invisible(traceback.format_exc()), end="", file=sys.stderr)
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process: what is registered for its end runs, and threads that are left do not matter.
+
+    Libraries in C++ may abort the process where they are torn down beside threads of theirs.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def cut_words(line: str) -> str:
@@ -82,12 +97,12 @@ def _log_handler() -> logging.Handler:
     return handler
 
 
-def outcome_of(error: Exception, suspects: Sequence[str] = _suspects) -> tuple[int, str]:
+def outcome_of(error: Exception, suspects: Sequence[str] | None = None) -> tuple[int, str]:
     """The exit code of a command that failed, and the line that says why.
 
     Args:
         error: what it raised.
-        suspects: warehouses that may be damaged.
+        suspects: warehouses that may be damaged; those that the command has opened by default.
     """
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
@@ -101,7 +116,7 @@ def outcome_of(error: Exception, suspects: Sequence[str] = _suspects) -> tuple[i
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
-    if suspects:
+    if suspects := _suspects if suspects is None else suspects:
         from pipelines.storage.damage import find_damage
 
         try:

@@ -68,10 +68,22 @@ class BusyError(PipelineError):
     exit_code = 5
 
 
+REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
+"""What is left to do where nothing can be put back."""
+
+
 class WarehouseError(PipelineError):
     """The tables of a warehouse don't fit together; nothing was written."""
 
     exit_code = 1
+
+
+def foreign_value(table: str, column: str, error: Exception) -> WarehouseError:
+    """Of a table of a warehouse, by its path: a column has a text that no run wrote."""
+    return WarehouseError(
+        f"warehouse: {table}: column {column} has a text that no run wrote ({error}): the table is damaged. "
+        f"Put it back as it was, or {REBUILD}"
+    )
 
 
 class OutputError(PipelineError):

@@ -1,7 +1,5 @@
 """Limits of the system on this process that are too low for an engine."""
 
-import sys
-
 FILES = 64
 """Open files: with fewer, connections to the engine fail, and nothing says so."""
 ADDRESS_SPACE = 6 << 30
@@ -10,10 +8,10 @@ ADDRESS_SPACE = 6 << 30
 
 def tight_limit() -> str | None:
     """What limit is too low, and what to do; None if none is."""
-    if sys.platform == "win32":
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits.
         return None
-    import resource
-
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= files < FILES:
         return f"ulimit -n: this process may open {files} files; allow {FILES} or more"

@@ -9,12 +9,12 @@ from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
-from pipelines.config.errors import WarehouseError
+from pipelines.config.errors import REBUILD, WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.paths import local_folder
 from pipelines.console.invocation import command_line
 from pipelines.storage.inputs.contract import first_line
-from pipelines.storage.versions import REBUILD, require_readable, versions_of
+from pipelines.storage.versions import cut_commit, require_readable, versions_of
 from schemas import TABLES
 from schemas.outputs import AS_OF_KEY
 from schemas.reading import as_of_of_key
@@ -43,6 +43,8 @@ def find_damage(root: str) -> list[str]:
         tables = versions_of(folder) or {}
     except WarehouseError as error:
         return list(error.problems)
+    if cut := [line for name in tables if (line := cut_commit(f"{folder}/{name}"))]:
+        return cut
     try:
         lines = [line for name in TABLES if name in tables for line in _damaged_files(folder, TABLES[name])]
     except (DeltaError, OSError):

@@ -10,9 +10,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.config.errors import WarehouseError
+from pipelines.config.errors import REBUILD, WarehouseError
 from pipelines.config.instants import format_instant
-from pipelines.storage.versions import REBUILD, small_table_rows, versions_of
+from pipelines.storage.versions import small_table_rows, versions_of
 from schemas import ACCEPTED
 from schemas.events import table_of
 from schemas.ledger import ENDPOINTS

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.errors import ConfigError, UnpublishedError, WarehouseError
+from pipelines.config.errors import ConfigError, UnpublishedError, WarehouseError, foreign_value
 from pipelines.config.instants import LATEST, AsOf, format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
@@ -55,8 +55,10 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
     last = max(rows, key=itemgetter("started_at"), default=None)
     if last is None or last["status"] != "succeeded":
         return {}
-    found: dict[str, Any] = json.loads(last["settings"])
-    return found
+    try:
+        return dict(json.loads(last["settings"]))
+    except (ValueError, TypeError) as error:
+        raise foreign_value(f"{warehouse.root}/{RUNS.name}", "settings", error) from error
 
 
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:

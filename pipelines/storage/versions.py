@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
@@ -15,7 +16,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.config.errors import ConfigError, WarehouseError
+from pipelines.config.errors import REBUILD, ConfigError, WarehouseError
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.errors import fault_of
 from pipelines.engine.housekeeping import housekept_table
@@ -26,8 +27,6 @@ from schemas import TABLES
 from schemas.table import Table
 
 log = logging.getLogger(__name__)
-REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
-"""What is left to do where nothing can be put back."""
 DIGITS = 20
 """Of a version, in the name of a file of a Delta log."""
 COMMIT = re.compile(rf"[0-9]{{{DIGITS}}}\.json$")
@@ -63,7 +62,7 @@ def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] 
         fault = first_line(next(iter(faults.values())))
         log.warning("the versions under %s can't be read, so lost commits stay unseen: %s", root, fault)
         return None
-    damaged = [_damaged(f"{root}/{name}", _said_of(fault)) for name, fault in faults.items()]
+    damaged = [damaged_log(f"{root}/{name}", _said_of(fault)) for name, fault in faults.items()]
     damaged += [
         problem
         for name, found in tables.items()
@@ -108,7 +107,7 @@ def _versions_by_spark(root: str, spark: SparkSession) -> dict[str, int]:
             found = housekept_table(f"{root}/{name}", spark)
             return found.version() if found else None
         except PySparkException as error:
-            return _damaged(f"{root}/{name}", fault_of(error))
+            return damaged_log(f"{root}/{name}", fault_of(error))
 
     found = dict(
         zip(TABLES, run_concurrently(spark, *[partial(version, name) for name in TABLES]), strict=True)
@@ -190,7 +189,24 @@ def _lost_commit(path: str) -> DeltaError | None:
     return None
 
 
-def _damaged(path: str, fault: str) -> str:
+def cut_commit(path: str) -> str | None:
+    """Say that a commit of a local table is not whole; None if all are.
+
+    delta-rs takes columns from the sums beside the newest commit, so it may not see it.
+    """
+    folder = local_path(path)
+    for file in () if folder is None else sorted(Path(folder, "_delta_log").glob("*.json")):
+        try:
+            actions = {name for line in file.read_bytes().splitlines() for name in json.loads(line)}
+        except ValueError:
+            actions = set()
+        if not actions or (int(file.stem) == 0 and not {"protocol", "metaData"} <= actions):
+            return damaged_log(path, f"its commit {file.name} is cut or damaged")
+    return None
+
+
+def damaged_log(path: str, fault: str) -> str:
+    """Say that the log of a table is damaged."""
     return f"warehouse: {path}: its log is damaged ({fault}). Put back what is missing, or {REBUILD}"
 
 

@@ -7,14 +7,17 @@ from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.commands import launch
-from pipelines.config.errors import ConfigError
+from pipelines.config.captures.known import read_known
+from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.console.invocation import name_command
 from pipelines.storage.damage import MOST_TOLD, find_damage
+from schemas.outputs import CAPTURES
 from tests.field.running import run
 from tests.support.factories import at
 from tests.support.harness import Project, difference
@@ -140,3 +143,24 @@ def test_what_may_not_be_read_is_not_damaged(published: Project, monkeypatch: py
         log.write_bytes(whole)
     assert done.code == 2
     assert re.search(said.replace("^warehouse", "error: warehouse"), done.err, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("databases", '[{"name": "B'),
+        ("databases", '[{"name": "B"}]'),
+        ("catalogs", '{"a": 5}'),
+        ("listed", "17"),
+    ],
+)
+def test_a_text_that_no_run_wrote(tmp_path: Path, column: str, text: str) -> None:
+    given = {"databases": "[]", "catalogs": "{}", "listed": "[]", column: text}
+    row = {column.name: None for column in CAPTURES.columns} | {"batch": 1, "length": 1} | given
+    types = {"batch": pa.int64(), "length": pa.int64(), **dict.fromkeys(given, pa.string())}
+    fields = [pa.field(name, types.get(name, pa.string())) for name in row]
+    write_deltalake(str(tmp_path / "captures"), pa.Table.from_pylist([row], pa.schema(fields)))
+    write_deltalake(str(tmp_path / "batches"), pa.table({"batch": [1]}))
+    said = rf"^warehouse: {tmp_path}/captures: column databases, catalogs or listed has a text"
+    with pytest.raises(WarehouseError, match=said):
+        read_known(str(tmp_path))

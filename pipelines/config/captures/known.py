@@ -10,7 +10,7 @@ from typing import Any
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from pipelines.config.errors import PipelineError
+from pipelines.config.errors import PipelineError, foreign_value
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import URI
 from pipelines.config.snapshots.views import CATALOG_VIEWS, columns_in_files
@@ -107,7 +107,7 @@ class KnownCapture:
             taken_at=row["taken_at"],
             first_seen=row["first_seen"],
             databases=tuple(databases),
-            catalogs=json.loads(row["catalogs"]),
+            catalogs={key: dict(views) for key, views in json.loads(row["catalogs"]).items()},
             listed=None if row.get("listed") is None else tuple(json.loads(row["listed"])),
             utc_offset_minutes=row.get("utc_offset_minutes"),
         )
@@ -158,7 +158,10 @@ def read_known(root: str) -> list[KnownCapture]:
             "read it"
         ) from error
     last = max((row["batch"] for row in batches), default=0)
-    return [KnownCapture.of_row(row) for row in rows if row["batch"] <= last]
+    try:
+        return [KnownCapture.of_row(row) for row in rows if row["batch"] <= last]
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise foreign_value(f"{root}/{name}", "databases, catalogs or listed", error) from error
 
 
 def hash_catalog(small: Mapping[str, list[dict[str, Any]]]) -> str:
