@@ -11,6 +11,7 @@ from pipelines.config.snapshots.copies import describe_copy
 from pipelines.config.snapshots.places import PLACE, Place
 from pipelines.console.wording import format_count
 from pipelines.engine.frames import small_frame, union_all
+from pipelines.ingest.snapshots.contradictions import as_accepted
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.ingest.snapshots.read import ViewsRead
 from pipelines.state.endpoints import SIDE
@@ -66,7 +67,8 @@ def open_endpoints(endpoint_events: DataFrame) -> DataFrame:
         `SIDE` and `PLACE`. An endpoint that only a message to be sent shows is none: another database may
         hold the message.
     """
-    event_type = F.col("event_type")
+    # What a snapshot showed, also where a later one overrules it.
+    event_type = as_accepted()
     moment = [*SIDE, *PLACE, "seen_at"]
     own_ends = endpoint_events.where(event_type.isin(*ENDS) & F.col("conversation_handle").isNotNull())
     is_there = event_type.isin(*CREATIONS) & ~(made_of_messages() & F.col("is_initiator"))

@@ -105,11 +105,11 @@ def _in_conversations(asking: DataFrame, names: list[str]) -> DataFrame:
     """Messages in the conversation of their `endpoint`, if they have one."""
     side, conversation = of_endpoint("endpoint")
     is_sender = F.col("event_type") == "SENT"
+    # Of a coalesce the embedded engine plans a column that is never null, and makes one that may be.
+    found = {"conversation_id": conversation, "sent_by_initiator": side == is_sender}
+    is_found = F.col("endpoint").isNotNull()
     return asking.withColumns(
-        {
-            "conversation_id": F.coalesce(conversation, F.col("conversation_id")),
-            "sent_by_initiator": F.coalesce(side == is_sender, F.col("sent_by_initiator")),
-        }
+        {name: F.when(is_found, value).otherwise(F.col(name)) for name, value in found.items()}
     ).select(*names)
 
 
