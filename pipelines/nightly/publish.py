@@ -19,7 +19,7 @@ from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import CATALOG_HISTORY, REJECTED_EVENTS
+from schemas.outputs import CATALOG_HISTORY, REJECTED_EVENTS, SENDS
 
 COUNTED = (
     "group_priorities",
@@ -66,7 +66,7 @@ def publish(
         ReconciliationError: the sums do not add up; nothing is published.
     """
     # Readers by path expect these tables, also where no run has written a row to them.
-    for table in (ENDPOINTS, CATALOG_HISTORY, REJECTED_EVENTS):
+    for table in (ENDPOINTS, CATALOG_HISTORY, REJECTED_EVENTS, SENDS):
         warehouse.create_missing(table)
     counted, of_places = _counted(warehouse, run.as_of, has_views=bool(open_messages.views))
     row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}

@@ -34,7 +34,7 @@ from tests.support.written import ended_run, endpoint, write
 
 pytestmark = pytest.mark.slow
 
-MESSAGES = [("receive", f"m{number}", "endpoint_unknown") for number in range(2)]
+MESSAGES = [("receive", f"m{number}", "endpoint_unknown", "SQL1", "B", "Q") for number in range(2)]
 FILES_A_WRITE = 2
 
 
@@ -91,7 +91,7 @@ def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
     assert maintain(warehouse, keep_days=2, keep_hours=0) == plan
     assert on_disk(project) == {"unresolved": 3, "runs": 1}
     assert sorted((row["as_of"], row["id"]) for row in project.table("unresolved")) == [
-        (at(day=day), id) for day in (1, 2, 3) for _, id, _ in MESSAGES
+        (at(day=day), id) for day in (1, 2, 3) for _, id, *_ in MESSAGES
     ]
     assert sorted(row["as_of"] for row in project.table("runs")) == [at(day=day) for day in range(4)]
     before_nothing = version(project, "unresolved")

@@ -105,7 +105,7 @@ def published(session: SparkSession, folder: Path, count: int) -> Project:
     project.take_in(session)
     # Of the commands, none but those that compare views reads more of a snapshot than that it was taken.
     shown = [(1, "SQL1", each["name"], at(10), "conversation_endpoints", True) for each in databases]
-    rows = [(*row, None, None, None) for row in shown]
+    rows = [(*row, *[None] * (len(SNAPSHOTS.names) - len(row))) for row in shown]
     project.warehouse(session).append(SNAPSHOTS, small_frame(session, rows, SNAPSHOTS.struct))
     project.run(session, AS_OF)
     change = [

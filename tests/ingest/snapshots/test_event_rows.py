@@ -32,11 +32,12 @@ def test_a_column_that_the_table_lacks_is_a_mistake(session: SparkSession) -> No
 def test_columns_of_a_view_go_into_its_events(session: SparkSession) -> None:
     """Under the event's name; a value that is given goes before, and no other column is there."""
     drawing = "spid bigint | queue_id bigint | queue | instance | database | taken_at timestamp"
-    rows = frame(session, f"{drawing}\n51 | 7 | Q | SQL1 | B | 12:00\n52 | 7 | Q | SQL1 | B | 12:00")
+    shown = frame(session, f"{drawing}\n51 | 7 | Q | SQL1 | B | 12:00\n52 | 7 | Q | SQL1 | B | 12:00")
+    rows = shown.withColumns({"own_instance": F.lit("MILL1"), "own_database": F.lit("B")})
     expected = """
-        queue | session_id bigint | instance | database | seen_at timestamp | queue_status
-        Q     | 51                | given    | B        | 12:00             | -
-        Q     | 52                | given    | B        | 12:00             | -
+        queue | session_id bigint | instance | database | own_instance | seen_at timestamp | queue_status
+        Q     | 51                | given    | B        | MILL1        | 12:00             | -
+        Q     | 52                | given    | B        | MILL1        | 12:00             | -
     """
     found = view_event_rows(rows, TASKS, queue=F.col("queue"), instance=F.lit("given"))
     assert_same(found.select(*frame(session, expected).columns), frame(session, expected))
