@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.changes.read import find_since, read_changes
 from pipelines.commands.launch import outcome_of
-from pipelines.commands.options import CENTURY_DAYS, LARGEST
+from pipelines.commands.options import CENTURY_DAYS, LARGEST, allowed_numbers
 from pipelines.config.errors import ConfigError, EngineError, PipelineError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import LATEST, parse_instant
@@ -103,8 +103,7 @@ def _asks(
 def _require_count(name: str, value: object, most: int) -> None:
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or not 1 <= int(value) <= most:  # type: ignore[call-overload]
-        allowed = "of 1 or more" if most == LARGEST else f"from 1 to {most}"
-        raise ConfigError(f"{name}: {value!r} is not a whole number {allowed}")
+        raise ConfigError(f"{name}: {value!r} is not a whole number {allowed_numbers(1, most)}")
 
 
 class OpenWarehouse:
@@ -112,8 +111,8 @@ class OpenWarehouse:
 
     Every `as_of` is one that was published; None and `latest` are the newest. All methods raise
     `PipelineError` with one line that says what is wrong and what to do; frames that `read` has returned
-    raise the engine's own errors. A warning is logged if the newest
-    data is more than an hour older than as_of.
+    raise the engine's own errors. A warning is logged if the newest data is more than an hour older than
+    as_of.
     """
 
     def __init__(self, settings: Settings, warehouse: Warehouse) -> None:

@@ -204,9 +204,14 @@ def list_of(allowed: Sequence[str]) -> Callable[[str], list[str]]:
     return words
 
 
+def allowed_numbers(least: int, most: int = LARGEST) -> str:
+    """Say which whole numbers an option or an argument takes."""
+    return f"of {least} or more" if most == LARGEST else f"from {least} to {most}"
+
+
 def whole_number(least: int, most: int = LARGEST) -> Callable[[str], int]:
     """Read a whole number of the command line from `least` to `most`."""
-    allowed = f"of {least} or more" if most == LARGEST else f"from {least} to {most}"
+    allowed = allowed_numbers(least, most)
 
     def count(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= most:
