@@ -50,7 +50,7 @@ def with_outcomes(rows: DataFrame, ends: DataFrame | None, mapping: SourceMappin
     Returns:
         The rows with `is_rolled_back`; those of a transaction whose end nothing shows are pending.
 
-    A server counts transactions anew after it starts: the first end behind a row is that of its transaction.
+    A server that restarts uses transaction ids again: the first end after a row is that of its transaction.
     """
     if ends is None:
         found = rows.select("event_id", F.lit(False).alias("found_rollback")).where("false")

@@ -87,7 +87,7 @@ def ends(endpoint_events: DataFrame) -> DataFrame:
 
     Returns:
         One row per (conversation_id, is_initiator) with any END_* event: `ended_at`, the first of them;
-        `error_at` and `cleanup_at`, the first of these kinds, null without any.
+        `error_at` and `cleanup_at`, the first error and the first cleanup, null without one.
 
     See docs/semantics.md#state-at-as_of.
     """

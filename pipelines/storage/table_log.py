@@ -51,7 +51,7 @@ def types_on_this_machine(spark: SparkSession, path: str) -> dict[str, str] | No
 def create_table(spark: SparkSession, table: Table, path: str) -> None:
     """Create the table, if there is none.
 
-    On this machine the commit is written as a file, as Apache Spark runs five jobs for CREATE TABLE.
+    On this machine the commit is written as a file: it saves the job that Apache Spark runs for CREATE TABLE.
     Elsewhere the engine knows how to write one that no other writer overwrites.
     """
     folder = folder_on_this_machine(spark, path)

@@ -72,7 +72,7 @@ def _find_gone(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     all_gone = []
     for row in collect_rows(_with_all_gone(endpoints, _periods(warehouse, moments))):
         place = (row["instance"], row["database"])
-        # What ended after the last of these views is gone in a view that is later than as_of.
+        # Endpoints that ended after the newest view up to as_of are missing in a later view alone.
         if row["gone"] < len(moments[place]):
             all_gone.append((*place, *moments[place][row["gone"] - 1 :][:2]))
     if not all_gone:

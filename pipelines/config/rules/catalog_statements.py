@@ -73,10 +73,10 @@ class _Cursor:
         return text_of(token)
 
     def choice(self, *words: str) -> str:
-        """One of these words.
+        """Take the next word, which must be one of `words`.
 
         Raises:
-            ValueError: another one stands here.
+            ValueError: the next word is another one.
         """
         word = self.word()
         if word not in words:

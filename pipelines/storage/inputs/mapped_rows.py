@@ -39,7 +39,7 @@ class SourceMapping:
         where: which rows count.
         zone: the zone of local times; None if they have none.
         offset: their offset; None if they have none.
-        table: of a log, which has events of several: the table of these.
+        table: of a log, which has events of several tables: the table of the events that are read.
         beside: of a log, all columns that are read of it.
         kept: of a log, what its rows have beyond the contract.
         has_offsets: of a log, whether rows have `offset_seconds`, as captures show it.

@@ -40,7 +40,7 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
 
     Returns:
         One row per row: `view`; `snapshot`, its number, null but for rows of captures; the view's columns by
-        the view's names, null where the file lacks one; `reasons` why a row is none of the view's, joined by
+        the view's names, null where the file lacks one; `reasons` why a row is not one of the view, joined by
         commas and null where all is well; `row`, what stands in the file, for `payload`.
 
     Raises:
