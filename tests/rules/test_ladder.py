@@ -16,8 +16,7 @@ from pipelines.rules.ladder import (
     stands_at,
     step_of,
 )
-from tests.support.model.rules import DEFAULT_LEVEL, Rule, resolve
-from tests.support.model.why_rules import fits
+from tests.support.model.rules import DEFAULT_LEVEL, Rule, fits, resolve
 
 PLACES = (("I", "A"), ("I", "B"))
 NAMES = ("Orders", "orders", "Order", "Ord ers", "Audit")

@@ -148,7 +148,7 @@ def _endpoint_row(
         "conversation_id": endpoint.conversation_id,
         "is_initiator": endpoint.is_initiator,
         "service_contract_id": contracts[endpoint.contract],
-        "conversation_group_id": group_id(endpoint, state._endpoint_events),
+        "conversation_group_id": group_id(endpoint, state.endpoint_events),
         "service_id": services[endpoint.local_service],
         "lifetime": endpoint.created_at + LIFETIME if endpoint.is_initiator else state.as_of,
         "state": "DO" if own else "DI" if far else "CO",

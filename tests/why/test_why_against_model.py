@@ -9,12 +9,13 @@ from pyspark.sql import SparkSession
 from schemas.outputs import FINDINGS, WAITS
 from tests.support.harness import Project, Row, difference, one_log
 from tests.support.model.moment import Moment
-from tests.support.model.why import CODES, waits, why
+from tests.support.model.why import CODES, causes_by_message, waits, why
 from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies import Log
 from tests.support.strategies.backlog_snapshots import joined_backlogs
+from tests.support.strategies.backlog_ways import BACKLOGS, WAYS, ways_of
 from tests.support.strategies.backlogs import ACTIVATION
-from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
+from tests.support.why_answers import answer_of, declare_snapshots, require_same_answer
 
 WINDOW = {"check_seconds": 300, "empty_seconds": 5, "window_hours": 24}
 AN_HOUR = {"after_seconds": 3600, "raise_by": 1}
@@ -34,14 +35,14 @@ def test_the_answer_equals_the_model(session: SparkSession, tmp_path: Path) -> N
     project.run(session, log.as_of)
     found = answer_of(project, session, log.as_of)
     moment = moment_of(log, WINDOW)
-    expected = why(moment, limit=LIMIT)
+    expected = why(moment)
     require_same_answer(found, expected)
     require_same_tables(project, expected, moment)
 
 
 def test_backlogs_have_every_cause_as_in_the_model(session: SparkSession, tmp_path: Path) -> None:
     """Among them the causes that only snapshots show, and settings that change both orders."""
-    log, snapshots = joined_backlogs(range(30, 45))
+    log, snapshots = joined_backlogs(BACKLOGS)
     log = replace(log, top=2, starvation=AN_HOUR, blocks=TWO_FRAGMENTS)
     project = project_of(
         tmp_path, log, activation=ACTIVATION, snapshots=declare_snapshots(tmp_path, snapshots)
@@ -59,7 +60,8 @@ def test_backlogs_have_every_cause_as_in_the_model(session: SparkSession, tmp_pa
     }
     assert {cause["code"] for cause in found["causes"]} == set(CODES) - of_scenes
     moment = moment_of(log, ACTIVATION, snapshots=snapshots)
-    expected = why(moment, limit=LIMIT)
+    assert WAYS - ways_of(causes_by_message(moment)) == set()
+    expected = why(moment)
     require_same_answer(found, expected)
     require_same_tables(project, expected, moment)
 

@@ -14,7 +14,7 @@ from tests.support.factories import Row
 from tests.support.harness import Project
 from tests.support.model.why import why
 from tests.support.random_logs import project_of
-from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
+from tests.support.why_answers import answer_of, declare_snapshots, require_same_answer
 from tests.support.why_scenes import SCENES
 from tests.support.why_scenes.joined import JoinedScenes, codes_of_scenes, details_of_scenes, join_scenes
 
@@ -103,4 +103,4 @@ def test_details_are_literal(told: list[Told], answers: list[Row]) -> None:
 
 def test_the_answer_equals_the_model(told: list[Told], answers: list[Row]) -> None:
     for each, answer in zip(told, answers, strict=True):
-        require_same_answer(answer, why(each.joined.moment(), limit=LIMIT))
+        require_same_answer(answer, why(each.joined.moment()))

@@ -6,6 +6,6 @@ It shares no code with the pipelines, so the same mistake has to be made twice t
 """
 
 from .accept import Accepted, accept
-from .simulate import simulate
+from .moment import simulate
 
 __all__ = ["Accepted", "accept", "simulate"]

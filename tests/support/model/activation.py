@@ -7,12 +7,23 @@ from typing import Any
 from .catalog import Catalog
 from .endpoints import Endpoint, read_endpoints
 from .messages import Message, read_messages
-from .rules import rule_history
-from .vocabulary import ENDS, Events, QueueKey, Row, Side, is_on, utf8
+from .vocabulary import (
+    ENDS,
+    Events,
+    QueueKey,
+    Row,
+    Side,
+    Transaction,
+    is_on,
+    queue_of,
+    queue_row,
+    side_of,
+    transaction_of,
+    utf8,
+)
 
 ARRIVAL, RECEIVED, END, QUEUE_EVENT = range(4)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass
@@ -46,7 +57,7 @@ class Queue:
 
     on: bool
     ready: set[str] = field(default_factory=set)
-    taken: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    taken: dict[Transaction | None, set[str]] = field(default_factory=dict)
     ended: set[Side] = field(default_factory=set)
     waiting: dict[int | None, bool] = field(default_factory=dict)
     running: dict[int | None, bool] = field(default_factory=dict)
@@ -77,24 +88,17 @@ def activation(
         source: [event for event in accepted_events.get(source) or [] if event["event_time"] < as_of]
         for source in ("endpoint_events", "queue_events")
     }
-    messages = read_messages(accepted_events.get("message_events") or [])
-    endpoints = {
-        side: endpoint
-        for side, endpoint in read_endpoints(
-            accepted_events.get("endpoint_events") or [], messages, Catalog(catalog), rule_history([])
-        ).items()
-        if endpoint.created_at < as_of
-    }
+    messages, places = read_messages(accepted_events.get("message_events") or []), Catalog(catalog)
+    known = read_endpoints(accepted_events.get("endpoint_events") or [], messages, places, [])
+    endpoints = {side: endpoint for side, endpoint in known.items() if endpoint.created_at < as_of}
     rows = []
-    for monitor in _monitors(catalog):
+    for monitor in _monitors(places):
         replay = _Replay(
             monitor,
             _happenings(monitor.queue, events, messages, endpoints, as_of),
             messages_by_id={message.message_id: message for message in messages},
             committed={
-                (event["instance"], event.get("transaction_id"))
-                for event in events["queue_events"]
-                if event["event_type"] == "COMMIT"
+                transaction_of(event) for event in events["queue_events"] if event["event_type"] == "COMMIT"
             },
             start=as_of - timedelta(hours=window_hours),
             end=as_of,
@@ -105,18 +109,15 @@ def activation(
     return rows
 
 
-def _monitors(catalog: Row) -> list[Monitor]:
+def _monitors(catalog: Catalog) -> list[Monitor]:
     found = []
-    for instance in catalog["instances"]:
-        for database in instance["databases"]:
-            for queue in database.get("queues") or []:
-                key = (instance["name"], database["name"], queue["name"])
-                on = is_on(queue.get("status", True))
-                internal, external = queue.get("activation"), queue.get("event_notification")
-                if internal and is_on(internal.get("status", True)):
-                    found.append(Monitor(key, on, internal.get("max_queue_readers", 1), None))
-                elif external:
-                    found.append(Monitor(key, on, None, timedelta(seconds=external["timeout_seconds"])))
+    for key in catalog.queues():
+        on, queue = catalog.queue_is_on(key), catalog.queue(key)
+        internal, external = queue.get("activation"), queue.get("event_notification")
+        if internal and is_on(internal.get("status", True)):
+            found.append(Monitor(key, on, internal.get("max_queue_readers", 1), None))
+        elif external:
+            found.append(Monitor(key, on, None, timedelta(seconds=external["timeout_seconds"])))
     return found
 
 
@@ -138,10 +139,10 @@ def _happenings(
                 if event["event_type"] == "RECEIVED" and event["event_time"] < as_of:
                     found.append(Happening(event["event_time"], RECEIVED, event["event_id"], event, message))
     for event in events["endpoint_events"]:
-        if event["event_type"] in ENDS and (event["conversation_id"], event["is_initiator"]) in here:
+        if event["event_type"] in ENDS and side_of(event) in here:
             found.append(Happening(event["event_time"], END, event["event_id"], event))
     for event in events["queue_events"]:
-        if (event["instance"], event["database"], event["queue"]) == queue:
+        if queue_of(event) == queue:
             found.append(Happening(event["event_time"], QUEUE_EVENT, event["event_id"], event))
     return sorted(found, key=lambda happening: happening.order)
 
@@ -153,7 +154,7 @@ class _Replay:
         happenings: list[Happening],
         *,
         messages_by_id: dict[str, Message],
-        committed: set[tuple[str, str | None]],
+        committed: set[Transaction | None],
         start: datetime,
         end: datetime,
         check: timedelta,
@@ -196,7 +197,7 @@ class _Replay:
         elif happening.kind == RECEIVED:
             self._receive(happening)
         elif happening.kind == END:
-            side = (happening.event["conversation_id"], happening.event["is_initiator"])
+            side = side_of(happening.event)
             self.queue.ended.add(side)
             self.queue.ready -= {m for m in self.queue.ready if self.messages_by_id[m].receiver == side}
         else:
@@ -212,13 +213,11 @@ class _Replay:
         self._check(happening.time, "arrival", on_empty_queue)
 
     def _receive(self, happening: Happening) -> None:
-        message, transaction_id = happening.message, happening.event.get("transaction_id")
+        message, transaction = happening.message, transaction_of(happening.event)
         assert message
         if message.message_id in self.queue.ready:
             self.queue.ready.remove(message.message_id)
-            if transaction_id is not None:
-                transaction = (happening.event["instance"], transaction_id)
-                self.queue.taken.setdefault(transaction, set()).add(message.message_id)
+            self.queue.taken.setdefault(transaction, set()).add(message.message_id)
 
     def _queue_event(self, happening: Happening) -> None:
         event, queue = happening.event, self.queue
@@ -230,7 +229,7 @@ class _Replay:
             queue.notified = None
             self._check(happening.time, "receive")
         elif event_type == "ROLLBACK":
-            self._roll_back((event["instance"], event.get("transaction_id")))
+            self._roll_back(transaction_of(event))
             self._check(happening.time, "rollback")
         elif event_type in ("WAIT_STARTED", "WAIT_ENDED"):
             queue.waiting[session] = event_type == "WAIT_STARTED" and not where
@@ -245,11 +244,11 @@ class _Replay:
                 queue.on = event["queue_status"].upper() != "OFF"
             self._check(happening.time, "queue_altered")
 
-    def _roll_back(self, transaction: tuple[str, str | None]) -> None:
+    def _roll_back(self, transaction: Transaction | None) -> None:
         """If a transaction has both a COMMIT and a ROLLBACK, COMMIT counts."""
-        if transaction[1] is None or transaction in self.committed:
+        if transaction is None or transaction in self.committed:
             return
-        for message_id in self.queue.taken.pop((transaction[0], transaction[1]), ()):
+        for message_id in self.queue.taken.pop(transaction, ()):
             if self.messages_by_id[message_id].receiver not in self.queue.ended:
                 self.queue.ready.add(message_id)
 
@@ -308,11 +307,8 @@ class _Replay:
         return rows
 
     def _first_of_run(self, check: Row, ordinal: int) -> Row:
-        instance, database, queue = self.monitor.queue
         return {
-            "instance": instance,
-            "database": database,
-            "queue": queue,
+            **queue_row(self.monitor.queue),
             "ordinal": ordinal,
             "first_check": check["time"],
             "last_check": check["time"],

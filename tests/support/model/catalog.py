@@ -16,6 +16,11 @@ class Catalog:
             for database in instance.get("databases") or []:
                 yield instance["name"], database["name"], database
 
+    def _queues(self) -> Iterator[tuple[QueueKey, Row]]:
+        for instance, database, entry in self._databases():
+            for queue in entry.get("queues") or []:
+                yield (instance, database, queue["name"]), queue
+
     def honors_priority(self, instance: str, database: str) -> bool | None:
         """HONOR_BROKER_PRIORITY of the database, off by default; not known of a database without entry."""
         for instance_name, database_name, entry in self._databases():
@@ -25,25 +30,15 @@ class Catalog:
 
     def queues(self) -> Iterator[QueueKey]:
         """All queues that it mentions."""
-        for instance_name, database_name, entry in self._databases():
-            for candidate in entry.get("queues") or []:
-                yield instance_name, database_name, candidate["name"]
+        return (key for key, _ in self._queues())
 
     def queue(self, queue: QueueKey) -> Row:
         """What it says of the queue; empty where it does not mention it."""
-        for instance_name, database_name, entry in self._databases():
-            for candidate in entry.get("queues") or []:
-                if (instance_name, database_name, candidate["name"]) == queue:
-                    return candidate
-        return {}
+        return next((entry for key, entry in self._queues() if key == queue), {})
 
     def queue_is_on(self, queue: QueueKey) -> bool:
         """The status of the queue; on by default."""
-        for instance_name, database_name, entry in self._databases():
-            for candidate in entry.get("queues") or []:
-                if (instance_name, database_name, candidate["name"]) == queue:
-                    return is_on(candidate.get("status", True))
-        return True
+        return is_on(self.queue(queue).get("status", True))
 
     def queue_of(self, instance: str, database: str, service: str) -> QueueKey | None:
         """The queue that the service of that instance and database is bound to."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from .catalog import Catalog
 from .messages import Message, event_order
 from .rules import Rule, resolve
-from .vocabulary import CREATIONS, ENDS, QueueKey, Row, Side, by_time
+from .vocabulary import CREATIONS, ENDS, QueueKey, Row, Side, by_time, side_of
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,28 @@ class Endpoint:
     priority: int
     rule_name: str | None
     ladder_step: int | None
+
+    @property
+    def side(self) -> Side:
+        """Its key."""
+        return self.conversation_id, self.is_initiator
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where it is."""
+        return self.instance, self.database
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Contract and services, which the criteria of rules are compared with."""
+        return self.contract, self.local_service, self.remote_service
+
+
+def names_held(holder: Endpoint | None, far: Endpoint | None) -> tuple[str | None, str | None, str | None]:
+    """Contract and services of what an endpoint holds: its own, else the far one's, services swapped."""
+    if holder is None and far is not None:
+        return far.contract, far.remote_service, far.local_service
+    return holder.names if holder else (None, None, None)
 
 
 def read_endpoints(
@@ -61,7 +83,7 @@ def _first_arrival(conversation_id: str, messages: list[Message]) -> Row | None:
         for message in messages
         if message.sender == (conversation_id, True) and message.arrival
     ]
-    return min(arrivals, key=event_order) if arrivals else None
+    return min(arrivals, key=event_order, default=None)
 
 
 def _inferred_creation(begin_dialog: Row, first: Row) -> Row:
@@ -106,11 +128,17 @@ def group_id(endpoint: Endpoint, endpoint_events: list[Row]) -> str:
         event
         for event in endpoint_events
         if event["event_type"] == "MOVE_CONVERSATION"
-        and (event["conversation_id"], event["is_initiator"])
-        == (endpoint.conversation_id, endpoint.is_initiator)
+        and side_of(event) == endpoint.side
         and event["event_time"] >= endpoint.created_at
     ]
     return str(max(moves, key=by_time)["conversation_group_id"]) if moves else endpoint.first_group_id
+
+
+COLUMNS = (
+    "conversation_id", "is_initiator", "instance", "database", "contract", "local_service", "remote_service",
+    "conversation_handle", "created_at", "priority", "rule_name", "ladder_step",
+)  # fmt: skip
+"""Columns of the table that an endpoint has as they are."""
 
 
 def endpoints_table(endpoints: dict[Side, Endpoint], endpoint_events: list[Row]) -> list[Row]:
@@ -120,25 +148,14 @@ def endpoints_table(endpoints: dict[Side, Endpoint], endpoint_events: list[Row])
         ends = [
             event["event_time"]
             for event in endpoint_events
-            if event["event_type"] in ENDS and (event["conversation_id"], event["is_initiator"]) == side
+            if event["event_type"] in ENDS and side_of(event) == side
         ]
         rows.append(
             {
-                "conversation_id": endpoint.conversation_id,
-                "is_initiator": endpoint.is_initiator,
-                "instance": endpoint.instance,
-                "database": endpoint.database,
+                **{column: getattr(endpoint, column) for column in COLUMNS},
                 "queue": endpoint.queue[2] if endpoint.queue else None,
-                "contract": endpoint.contract,
-                "local_service": endpoint.local_service,
-                "remote_service": endpoint.remote_service,
-                "conversation_handle": endpoint.conversation_handle,
                 "conversation_group_id": group_id(endpoint, endpoint_events),
-                "created_at": endpoint.created_at,
                 "ended_at": min(ends, default=None),
-                "priority": endpoint.priority,
-                "rule_name": endpoint.rule_name,
-                "ladder_step": endpoint.ladder_step,
             }
         )
     return rows

@@ -105,7 +105,7 @@ def leaked_conversations(moment: Moment, entry: Row) -> int:
     leaking = set()
     for side, endpoint in moment.state.known_endpoints.items():
         fits = _names_place(entry, (endpoint.instance, endpoint.database, None)) and _names(
-            entry, (endpoint.contract, endpoint.local_service, endpoint.remote_service)
+            entry, endpoint.names
         )
         if fits and leaks(moment, side, days):
             leaking.add(side[0])

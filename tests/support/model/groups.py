@@ -6,7 +6,7 @@ from typing import Any
 from .endpoints import Endpoint
 from .messages import Message, arrival_order
 from .state import GroupKey, State
-from .vocabulary import QueueKey, Row, Side, utf8
+from .vocabulary import QueueKey, Row, Side, queue_row, utf8
 
 
 def ready_messages(state: State) -> dict[QueueKey, dict[str, list[Message]]]:
@@ -74,9 +74,7 @@ def group_priorities(state: State) -> list[Row]:
             rows.append(
                 {
                     "as_of": state.as_of,
-                    "instance": queue[0],
-                    "database": queue[1],
-                    "queue": queue[2],
+                    **queue_row(queue),
                     "conversation_group_id": group,
                     "priority": group_priority(state, messages),
                     "deciding_conversation_id": conversations[0][0],

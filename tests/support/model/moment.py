@@ -1,4 +1,4 @@
-"""A moment with all that answers about it look at: tables, rules, snapshots, and the open messages."""
+"""A moment with all that tables and answers say of it, from events, catalog, rules and snapshots."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +7,19 @@ from typing import Any
 
 from .activation import activation
 from .catalog import Catalog
-from .endpoints import Endpoint, read_endpoints
+from .endpoints import Endpoint, endpoints_table, names_held, read_endpoints
+from .groups import group_priorities
 from .messages import Message, read_messages
 from .receive import receive_schedule
-from .rules import resolve, rule_history
+from .rules import priority_rules, rule_history
 from .snapshots import (
     Snapshot,
     brokers_off,
     events_with,
     monitors,
     rules_with,
+    server_levels,
     shown_names,
-    side_of,
     statuses,
     with_server_levels,
 )
@@ -26,7 +27,7 @@ from .spelling import canonical_ids
 from .state import State
 from .transmission import transmission_schedule
 from .unresolved import unresolved
-from .vocabulary import CREATIONS, SEEN, Events, QueueKey, Row, Side
+from .vocabulary import Events, QueueKey, Row, queue_of
 
 Place = tuple[str | None, str | None, str | None]
 """A queue; (instance, None, None) for a transmission queue; (None, None, None) for unresolved rows."""
@@ -88,8 +89,8 @@ class Moment:
     Args:
         accepted_events: rows by source name, each event once.
         catalog: the Python form of the catalog file.
-        rules: rule statements in their YAML form.
-        as_of: the moment.
+        rules: rule statements in their YAML form; those of the same moment in the order of effect.
+        as_of: the moment; what happens at it has not happened yet.
         top: TOP(n) of the RECEIVE statements.
         starvation: after_seconds and raise_by; None is off.
         blocks: fragment_bytes and fragments; None is off.
@@ -123,13 +124,13 @@ class Moment:
         self.rules = rules_with(rule_history(rules), taken, stated)
         messages = read_messages(events.get("message_events") or [])
         ladder = read_endpoints(events.get("endpoint_events") or [], messages, self.catalog, self.rules)
-        self.server_levels = _server_levels(events.get("endpoint_events") or [])
-        endpoints = with_server_levels(ladder, self.server_levels, self._today(ladder))
+        self.server_levels = server_levels(events.get("endpoint_events") or [])
+        endpoints = with_server_levels(ladder, self.server_levels, self.rules, as_of)
         self.state = State(events, endpoints, messages, self.catalog, as_of)
         self.state.without_queue_events = not self.logged.get("queue_events")
         self.receive_schedule = receive_schedule(self.state, top=top)
         self.transmission_schedule = transmission_schedule(self.state, starvation=starvation, blocks=blocks)
-        self.unresolved = [{**row, "reason": self._reason(row)} for row in unresolved(self.state)]
+        self.unresolved = unresolved(self.state)
         self.activation = (
             None
             if activation_settings is None
@@ -140,32 +141,28 @@ class Moment:
         self.brokers_off = brokers_off(taken)
         self.open_messages = self._open_messages()
 
-    def _today(self, endpoints: dict[Side, Endpoint]) -> dict[Side, tuple[int, str | None, int | None]]:
-        """What the rules give each endpoint that stand after the last statement."""
-        last = max([self.as_of, *(rule.valid_from for rule in self.rules)])
+    def tables(self) -> dict[str, list[Row]]:
+        """The rows of each table, with its public columns, in no particular order."""
+        endpoint_events = self.events.get("endpoint_events") or []
         return {
-            side: resolve(self.rules, (each.instance, each.database), last, names_of(each))
-            for side, each in endpoints.items()
+            "endpoints": endpoints_table(self.state.known_endpoints, endpoint_events),
+            "group_priorities": group_priorities(self.state),
+            "receive_schedule": self.receive_schedule,
+            "transmission_schedule": self.transmission_schedule,
+            "priority_rules": priority_rules(self.rules),
+            "unresolved": self.unresolved,
         }
-
-    def _reason(self, row: Row) -> str:
-        unknown = any(
-            event["message_id"] == row["id"] and event.get("handle_unknown")
-            for event in self.events["message_events"]
-        )
-        return "handle_unknown" if unknown else str(row["reason"])
 
     def _open_messages(self) -> list[OpenMessage]:
         by_id = {message.message_id: message for message in self.state.messages}
         found = []
         for row in self.receive_schedule:
-            place: Place = (row["instance"], row["database"], row["queue"])
             message = by_id[row["message_id"]]
-            found.append(self._open("receive", row["state"], place, message, row, row["arrived_at"]))
+            found.append(self._open("receive", row["state"], queue_of(row), message, row, row["arrived_at"]))
         for row in self.transmission_schedule:
             message = by_id[row["message_id"]]
             state = "forwarded" if row["forwarded"] else "transmission"
-            place = (row["instance"], None, None)
+            place: Place = (row["instance"], None, None)
             found.append(self._open("transmission", state, place, message, row, row["sendable_at"]))
         for row in self.unresolved:
             message = by_id[row["id"]]
@@ -180,26 +177,13 @@ class Moment:
         receives = kind == "receive" or row.get("kind") == "receive"
         side, other = (message.receiver, message.sender) if receives else (message.sender, message.receiver)
         endpoint, far = self.state.endpoint(side), self.state.endpoint(other)
-        names: Names = (None, None, None)
-        if endpoint:
-            names = names_of(endpoint)
-        elif far:
-            names = (far.contract, far.remote_service, far.local_service)
-        else:
+        names: Names = names_held(endpoint, far)
+        if not endpoint and not far:
             contract, sender, receiver = shown_names(message.events)
             names = (contract, receiver, sender) if receives else (contract, sender, receiver)
         return OpenMessage(kind, state, place, message, row, endpoint, names, since)
 
 
-def names_of(endpoint: Endpoint) -> tuple[str, str, str]:
-    """Its contract, local service and remote service."""
-    return (endpoint.contract, endpoint.local_service, endpoint.remote_service)
-
-
-def _server_levels(endpoint_events: list[Row]) -> dict[Side, int]:
-    """The levels of endpoints whose creation only a snapshot shows."""
-    return {
-        side_of(event): event["logged_priority"]
-        for event in reversed(endpoint_events)
-        if event["event_type"] in CREATIONS and event.get(SEEN)
-    }
+def simulate(accepted_events: Events, **settings: Any) -> dict[str, list[Row]]:
+    """All tables of one run, from the accepted events; see `Moment`."""
+    return Moment(accepted_events, **settings).tables()

@@ -11,7 +11,7 @@ from .groups import (
 )
 from .messages import Message, conversation_order
 from .state import State
-from .vocabulary import QueueKey, Row, Side
+from .vocabulary import QueueKey, Row, Side, queue_row
 
 
 def receive_schedule(state: State, *, top: int | None) -> list[Row]:
@@ -46,7 +46,7 @@ def _receive_all(
         receive_number += 1
         group = min(left, key=lambda candidate: group_order(state, left[candidate]))
         priority = group_priority(state, left[group])
-        for message in _in_order(left[group], conversations[group])[:top]:
+        for message in in_order(left[group], conversations[group])[:top]:
             position += 1
             row = _row(state, queue, group, message, priority, "ready")
             rows.append({**row, "position": position, "receive_number": receive_number})
@@ -56,7 +56,7 @@ def _receive_all(
     return rows
 
 
-def _in_order(messages: list[Message], conversations: list[Side]) -> list[Message]:
+def in_order(messages: list[Message], conversations: list[Side]) -> list[Message]:
     """One conversation after the other, in the order they had at as_of."""
     return sorted(
         messages,
@@ -76,9 +76,7 @@ def _row(
     since, source = held_since(state, (queue, group), group_is)
     return {
         "as_of": state.as_of,
-        "instance": queue[0],
-        "database": queue[1],
-        "queue": queue[2],
+        **queue_row(queue),
         "message_id": message.message_id,
         "position": None,
         "receive_number": None,

@@ -6,27 +6,38 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .catalog import Catalog
-from .endpoints import Endpoint, read_endpoints
+from .endpoints import Endpoint, group_id, read_endpoints
 from .messages import Message, arrival_order, conversation_order, read_messages
 from .rules import rule_history
-from .vocabulary import ENDS, Events, QueueKey, Row, Side, by_time, utf8
+from .state import LOCKS, OUTCOMES, State, says_off
+from .vocabulary import (
+    ENDS,
+    MICROSECOND,
+    Events,
+    QueueKey,
+    Row,
+    Side,
+    Transaction,
+    by_time,
+    queue_of,
+    queue_row,
+    side_of,
+    transaction_of,
+    utf8,
+)
 
 Levels = Callable[[Endpoint], int]
-Transaction = tuple[str, str]
-MICROSECOND = timedelta(microseconds=1)
 HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
 NOTHING = timedelta(0)
-RECEIVES = ("RECEIVE", "GET_CONVERSATION_GROUP")
-OUTCOMES = ("COMMIT", "ROLLBACK")
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """A RECEIVED event: who received it and when, on which queue, and whether its statement had WHERE."""
+    """A RECEIVED event: who received it and when, and whether its statement had WHERE."""
 
+    event: Row
     transaction: Transaction | None
     at: datetime
-    queue: QueueKey | None
     by_where: bool
 
 
@@ -53,28 +64,27 @@ class Played:
 
 
 @dataclass
-class Held:
-    """What a transaction of the log has on a queue as the period begins."""
+class Work:
+    """Groups that are locked until a moment, by a reader or by a transaction of the log."""
 
     groups: set[str]
     until: datetime | None
-    holds_reader: bool
+    busy: bool
 
 
 class Inputs:
-    """What is played, by the log alone; no levels."""
+    """What is played, by the log alone; no levels. `before` is the state as the period begins."""
 
     def __init__(
         self, events: Events, catalog: Row, rules: list[Row], start: datetime, end: datetime, default_ms: int
     ) -> None:
         self.start, self.end = start, end
         self.messages = read_messages(events.get("message_events") or [])
-        self.catalog = Catalog(catalog)
+        places = Catalog(catalog)
         self.endpoint_events = sorted(events.get("endpoint_events") or [], key=by_time)
         self.queue_events = sorted(events.get("queue_events") or [], key=by_time)
-        self.endpoints = read_endpoints(
-            self.endpoint_events, self.messages, self.catalog, rule_history(rules)
-        )
+        self.endpoints = read_endpoints(self.endpoint_events, self.messages, places, rule_history(rules))
+        self.before = State(events, self.endpoints, self.messages, places, start)
         self.default = default_ms * 1000
         self.receipts = {message.message_id: list(self._receipts(message)) for message in self.messages}
         self.service_of = {message.message_id: self._logged_service(message) for message in self.messages}
@@ -86,40 +96,22 @@ class Inputs:
 
     # What the log says
 
-    def events_of(self, *event_types: str) -> Iterator[Row]:
-        """The queue events of some types, in order."""
-        return (event for event in self.queue_events if event["event_type"] in event_types)
-
     def outcome(self, transaction: Transaction) -> tuple[datetime, bool] | None:
         """When it ended, and whether by COMMIT: its first COMMIT, else its first ROLLBACK."""
         for event_type in OUTCOMES:
-            for event in self.events_of(event_type):
-                if transaction_of(event) == transaction:
+            for event in self.queue_events:
+                if event["event_type"] == event_type and transaction_of(event) == transaction:
                     return event["event_time"], event_type == "COMMIT"
         return None
 
-    def group_at(self, endpoint: Endpoint, until: datetime, *, inclusive: bool) -> str:
-        """The group of an endpoint after its moves until a moment."""
-        group = endpoint.first_group_id
-        for event in self.endpoint_events:
-            time = event["event_time"]
-            is_in_time = time <= until if inclusive else time < until
-            is_own = side_of(event) == (endpoint.conversation_id, endpoint.is_initiator)
-            is_move = event["event_type"] == "MOVE_CONVERSATION" and time >= endpoint.created_at
-            if is_move and is_own and is_in_time:
-                group = event["conversation_group_id"]
-        return group
-
     def ended_at(self, side: Side) -> datetime | None:
         """The first END_* of an endpoint."""
-        return min(
-            (
-                event["event_time"]
-                for event in self.endpoint_events
-                if event["event_type"] in ENDS and side_of(event) == side
-            ),
-            default=None,
-        )
+        ends = [
+            event["event_time"]
+            for event in self.endpoint_events
+            if event["event_type"] in ENDS and side_of(event) == side
+        ]
+        return min(ends, default=None)
 
     def _receipts(self, message: Message) -> Iterator[Receipt]:
         endpoint = self.endpoints.get(message.receiver)
@@ -128,17 +120,20 @@ class Inputs:
                 continue
             at, by_where = event["event_time"], False
             if endpoint:
-                group = self.group_at(endpoint, at, inclusive=True)
+                group = group_id(
+                    endpoint, [each for each in self.endpoint_events if each["event_time"] <= at]
+                )
                 by_where = any(
-                    asked.get("has_where")
+                    asked["event_type"] == "RECEIVE"
+                    and asked.get("has_where")
                     and asked["event_time"] == at
                     and transaction_of(asked) == transaction_of(event)
                     and asked["instance"] == event["instance"]
                     and queue_of(asked) == endpoint.queue
                     and asked.get("conversation_group_id") in (None, group)
-                    for asked in self.events_of("RECEIVE")
+                    for asked in self.queue_events
                 )
-            yield Receipt(transaction_of(event), at, endpoint.queue if endpoint else None, by_where)
+            yield Receipt(event, transaction_of(event), at, by_where)
 
     # The work on a message
 
@@ -188,50 +183,24 @@ class Inputs:
 
     # The messages that are played
 
-    def is_open(self, transaction: Transaction | None) -> bool:
-        """Whether a transaction that has begun has no outcome before the period."""
-        if transaction is None or not self.queue_events:
-            return False
-        return not any(
-            transaction_of(event) == transaction and event["event_time"] < self.start
-            for event in self.events_of(*OUTCOMES)
-        )
-
-    def holders(self, message: Message) -> set[Transaction]:
+    def holders(self, message: Message) -> set[Transaction | None]:
         """The transactions that hold a message in flight as the period begins; none if it is not."""
-        so_far = [each for each in self.receipts[message.message_id] if each.at < self.start]
-        for each in so_far:
-            if each.transaction is None or not self.queue_events or self._committed_before(each.transaction):
-                return set()
-        return {each.transaction for each in so_far if each.transaction and self.is_open(each.transaction)}
-
-    def _committed_before(self, transaction: Transaction) -> bool:
-        return any(
-            transaction_of(event) == transaction and event["event_time"] < self.start
-            for event in self.events_of("COMMIT")
-        )
-
-    def _was_received(self, message: Message) -> bool:
-        return any(
-            each.at < self.start
-            and (
-                each.transaction is None or not self.queue_events or self._committed_before(each.transaction)
-            )
-            for each in self.receipts[message.message_id]
-        )
+        if not self.before.is_in_flight(message):
+            return set()
+        return {transaction_of(each) for each in self.before.receives(message) if self.before.is_open(each)}
 
     def _played(self, message: Message) -> Played | None:
         endpoint, arrived_at = self.endpoints.get(message.receiver), message.arrived_at
         if endpoint is None or arrived_at is None or endpoint.queue is None:
             return None
         ended_at = self.ended_at(message.receiver)
-        if arrived_at < self.start and self._was_received(message):
+        if self.before.is_received(message):
             return None
-        holders = self.holders(message) if arrived_at < self.start else set()
+        holders = self.holders(message)
         if arrived_at >= self.start:
             ready_at = arrived_at
         elif holders:
-            outcomes = [self.outcome(holder) for holder in holders]
+            outcomes = [self.outcome(holder) for holder in holders if holder]
             if any(outcome is None or outcome[1] for outcome in outcomes):
                 return None
             ready_at = max(outcome[0] for outcome in outcomes if outcome)
@@ -260,34 +229,35 @@ class Inputs:
 
     # Transactions and readers
 
-    def held(self, queue: QueueKey) -> list[Held]:
+    def held(self, queue: QueueKey, *, holds_readers: bool) -> list[Work]:
         """What the transactions have that are open on a queue as the period begins."""
-        found: dict[Transaction, Held] = {}
-
-        def of(transaction: Transaction) -> Held:
-            if transaction not in found:
-                outcome = self.outcome(transaction)
-                found[transaction] = Held(set(), outcome[0] if outcome else None, holds_reader=False)
-            return found[transaction]
-
-        for event in self.events_of(*RECEIVES):
-            transaction = transaction_of(event)
-            if transaction is None or queue_of(event) != queue or event["event_time"] >= self.start:
-                continue
-            if self.is_open(transaction):
+        groups: dict[Transaction | None, set[str]] = {}
+        reading = set()
+        for event in self.before.queue_events:
+            if event["event_type"] in LOCKS and queue_of(event) == queue and self.before.is_open(event):
+                own = groups.setdefault(transaction_of(event), set())
                 if event.get("conversation_group_id") is not None:
-                    of(transaction).groups.add(event["conversation_group_id"])
-                of(transaction).holds_reader |= not event.get("has_where")
+                    own.add(event["conversation_group_id"])
+                if not event.get("has_where"):
+                    reading.add(transaction_of(event))
         for message in self.messages:
-            endpoint = self.endpoints.get(message.receiver)
-            if endpoint is None or endpoint.queue != queue or endpoint.created_at >= self.start:
+            endpoint = self.before.endpoint(message.receiver)
+            group = self.before.group(endpoint) if endpoint else None
+            if group is None or group[0] != queue:
                 continue
             for holder in self.holders(message):
-                of(holder).groups.add(self.group_at(endpoint, self.start, inclusive=False))
+                groups.setdefault(holder, set()).add(group[1])
             for receipt in self.receipts[message.message_id]:
-                if receipt.transaction and receipt.at < self.start and self.is_open(receipt.transaction):
-                    of(receipt.transaction).holds_reader |= not receipt.by_where
-        return list(found.values())
+                if receipt.at < self.start and self.before.is_open(receipt.event):
+                    groups.setdefault(receipt.transaction, set())
+                    if not receipt.by_where:
+                        reading.add(receipt.transaction)
+        works = []
+        for transaction, own in groups.items():
+            outcome = self.outcome(transaction) if transaction else None
+            busy = holds_readers and transaction in reading and outcome is not None
+            works.append(Work(own, outcome[0] if outcome else None, busy))
+        return works
 
     def readers_at(self, queue: QueueKey, time: datetime) -> int:
         """The readers of the log at a moment of the period."""
@@ -317,8 +287,8 @@ class Inputs:
         begun: dict[Transaction, datetime] = {}
         reads = [
             (transaction_of(event), event["event_time"])
-            for event in self.events_of(*RECEIVES)
-            if queue_of(event) == queue and not event.get("has_where")
+            for event in self.queue_events
+            if event["event_type"] in LOCKS and queue_of(event) == queue and not event.get("has_where")
         ]
         for message in self.messages:
             endpoint = self.endpoints.get(message.receiver)
@@ -337,26 +307,9 @@ class Inputs:
         moments = [hour, *(first for first, _ in spans if hour <= first < hour + HOUR)]
         return max(sum(first <= moment < last for first, last in spans) for moment in moments)
 
-    def is_on(self, queue: QueueKey) -> bool:
-        """Whether the queue is on as the period begins."""
-        is_on = self.catalog.queue_is_on(queue)
-        for event in self.events_of("QUEUE_ALTERED"):
-            if queue_of(event) == queue and event["event_time"] < self.start and event.get("queue_status"):
-                is_on = event["queue_status"].upper() != "OFF"
-        return is_on
-
 
 def _reads(event: Row) -> bool:
-    return event["event_type"] in (*RECEIVES, "WAIT_STARTED") and not event.get("has_where")
-
-
-@dataclass
-class Work:
-    """Groups that are locked until a moment, by a reader or by a transaction of the log."""
-
-    groups: set[str]
-    until: datetime | None
-    busy: bool
+    return event["event_type"] in (*LOCKS, "WAIT_STARTED") and not event.get("has_where")
 
 
 @dataclass
@@ -377,26 +330,25 @@ class Machine:
     def run(self) -> Row:
         """Play, and return the row of replay_queues; `plays` say what became of the messages."""
         inputs, start, end = self.inputs, self.inputs.start, self.inputs.end
-        for held in inputs.held(self.queue):
-            busy = self.readers is None and held.holds_reader and held.until is not None
-            self.work.append(Work(held.groups, held.until, busy))
-        self.group = {
-            play.side: inputs.group_at(play.endpoint, start, inclusive=False) for play in self.plays
-        }
-        self.on = inputs.is_on(self.queue)
+        self.work = inputs.held(self.queue, holds_readers=self.readers is None)
+        moved = inputs.before.endpoint_events
+        self.group = {play.side: group_id(play.endpoint, moved) for play in self.plays}
+        self.on = not inputs.before.is_off(self.queue)
         most_ready, most_there = 0, 0
-        spans: list[tuple[datetime, datetime, tuple[int, int, int]]] = []
+        spans: list[tuple[datetime, datetime, tuple[int, int]]] = []
         now: datetime | None = start
         while now is not None:
             if now < end:
                 self._happen(now)
                 most_ready = max(most_ready, len(self.ready))
-                there = self._there(now)
+                there = inputs.readers_at(self.queue, now) if self.readers is None else self.readers
                 most_there = max(most_there, there)
             elif self.drain:
                 if now == start == end:
-                    self._begin_empty()
-                    most_ready = max(most_ready, len(self.ready))
+                    # An empty period has what is ready as it begins, and nothing happens in it.
+                    for play in self.plays:
+                        self._arrive(play)
+                    most_ready = len(self.ready)
                 there = self.readers or max(most_there, 1)
                 most_there = max(most_there, there)
             else:
@@ -407,7 +359,7 @@ class Machine:
                 at_work = sum(each.busy for each in self.work)
                 waits = self.on and self.ready and not self._available()
                 idle = max(there - at_work, 0) if waits else 0
-                spans.append((now, following, (at_work, there, idle)))
+                spans.append((now, following, (at_work, idle)))
             now = following
         served = [play.finished_at for play in self.plays if play.receive_number and play.finished_at]
         until = max([end, *served]) if self.drain else end
@@ -417,26 +369,17 @@ class Machine:
             if not play.receive_number and play not in self.ready
         ]
         lengths = [(min(last, until) - first, figures) for first, last, figures in spans if first < until]
-        busy_time, available, idle_locked = (
-            sum((length * figures[place] for length, figures in lengths), NOTHING) for place in range(3)
+        busy_time, idle_locked = (
+            sum((length * figures[place] for length, figures in lengths), NOTHING) for place in range(2)
         )
         is_empty = self.drain and not self.ready
         return {
             "readers": most_there,
             "busy": busy_time,
-            "available": available,
             "idle_locked": idle_locked,
             "most_ready": most_ready,
             "empty_at": max([start, *served, *(each for each in taken_away if each)]) if is_empty else None,
         }
-
-    def _begin_empty(self) -> None:
-        """An empty period has what is ready as it begins, and nothing happens in it."""
-        for play in self.plays:
-            self._arrive(play)
-
-    def _there(self, now: datetime) -> int:
-        return self.inputs.readers_at(self.queue, now) if self.readers is None else self.readers
 
     def _next(self, now: datetime) -> datetime | None:
         """The next moment at which anything may happen."""
@@ -471,9 +414,10 @@ class Machine:
             moves = event["event_type"] == "MOVE_CONVERSATION" and event["event_time"] == now
             if moves and side in self.group and now >= inputs.endpoints[side].created_at:
                 self.group[side] = event["conversation_group_id"]
-        for event in inputs.events_of("QUEUE_ALTERED"):
-            if event["event_time"] == now and queue_of(event) == self.queue and event.get("queue_status"):
-                self.on = event["queue_status"].upper() != "OFF"
+        for event in inputs.queue_events:
+            is_switch = event["event_type"] == "QUEUE_ALTERED" and event.get("queue_status") is not None
+            if is_switch and event["event_time"] == now and queue_of(event) == self.queue:
+                self.on = not says_off(event)
 
     def _arrive(self, play: Played) -> None:
         self.ready.append(play)
@@ -531,7 +475,7 @@ def replay(
         for play in plays:
             play.level = levels(play.endpoint)
         told = Machine(inputs, queue, readers, top, drain, plays).run()
-        queues.append({**queue_columns(queue), **told})
+        queues.append({**queue_row(queue), **told})
         messages += [_row(inputs, queue, play) for play in plays]
         for play in plays:
             play.started_at = play.finished_at = play.receive_number = None
@@ -540,7 +484,7 @@ def replay(
 
 def _row(inputs: Inputs, queue: QueueKey, play: Played) -> Row:
     return {
-        **queue_columns(queue),
+        **queue_row(queue),
         "message_id": play.message.message_id,
         "arrived_at": play.message.arrived_at,
         "started_at": play.started_at,
@@ -551,26 +495,6 @@ def _row(inputs: Inputs, queue: QueueKey, play: Played) -> Row:
         "ended_at": play.ended_at,
         "received": [each.at for each in inputs.receipts[play.message.message_id]],
     }
-
-
-def queue_columns(queue: QueueKey) -> Row:
-    """The columns of a queue."""
-    return dict(zip(("instance", "database", "queue"), queue, strict=True))
-
-
-def transaction_of(event: Row) -> Transaction | None:
-    """The transaction of an event, if it has one."""
-    return None if event.get("transaction_id") is None else (event["instance"], event["transaction_id"])
-
-
-def queue_of(event: Row) -> QueueKey:
-    """The queue of a queue event."""
-    return event["instance"], event["database"], event["queue"]
-
-
-def side_of(event: Row) -> Side:
-    """The endpoint of an endpoint event."""
-    return event["conversation_id"], event["is_initiator"]
 
 
 PERCENTILES = {"wait_p50": 50, "wait_p90": 90, "wait_p95": 95, "wait_p99": 99, "wait_max": 100}

@@ -87,25 +87,42 @@ def _given(form: Row) -> dict[str, Any]:
     return given
 
 
+def rules_at(rules: list[Rule], place: tuple[str, str], moment: datetime) -> list[Rule]:
+    """The rules of a database that are valid at a moment."""
+    return [
+        rule
+        for rule in rules
+        if (rule.instance, rule.database) == place
+        and rule.valid_from <= moment
+        and (rule.valid_to is None or moment < rule.valid_to)
+    ]
+
+
+def fits(rule: Rule, names: tuple[str, str, str]) -> bool:
+    """Whether every criterion that it names is the endpoint's name."""
+    return all(wanted in (None, name) for wanted, name in zip(rule.triple, names, strict=True))
+
+
+def step_of(rule: Rule) -> int:
+    """The step of the ladder on which it stands."""
+    pattern = tuple("ANY" if criterion is None else "rule" for criterion in rule.triple)
+    return LADDER.index(pattern) + 1  # type: ignore[arg-type]
+
+
+def deciding_rule(rules: list[Rule], names: tuple[str, str, str]) -> Rule | None:
+    """The rule of the first step that has one that fits an endpoint's contract and services."""
+    return min((rule for rule in rules if fits(rule, names)), key=step_of, default=None)
+
+
 def resolve(
     rules: list[Rule],
     place: tuple[str, str],
     moment: datetime,
     names: tuple[str, str, str],
 ) -> tuple[int, str | None, int | None]:
-    """Climb down the ladder with an endpoint's (contract, local service, remote service).
-
-    Returns:
-        Its (priority, rule_name, ladder_step).
-    """
-    for step, pattern in enumerate(LADDER, start=1):
-        wanted = tuple(name if whose == "rule" else None for name, whose in zip(names, pattern, strict=True))
-        for rule in rules:
-            own = (rule.instance, rule.database) == place
-            valid = rule.valid_from <= moment and (rule.valid_to is None or moment < rule.valid_to)
-            if own and valid and rule.triple == wanted:
-                return rule.level, rule.name, step
-    return DEFAULT_LEVEL, None, None
+    """The (priority, rule_name, ladder_step) of an endpoint with these names that is created then."""
+    rule = deciding_rule(rules_at(rules, place, moment), names)
+    return (rule.level, rule.name, step_of(rule)) if rule else (DEFAULT_LEVEL, None, None)
 
 
 def priority_rules(rules: list[Rule]) -> list[Row]:

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from .endpoints import Endpoint
-from .rules import Rule
-from .vocabulary import CREATIONS, DIALOG_TIMER, ENDS, SEEN, Events, QueueKey, Row, Side
+from .rules import Rule, resolve
+from .vocabulary import CREATIONS, DIALOG_TIMER, MICROSECOND, SEEN, Events, QueueKey, Row, Side, side_of
 
-DEFAULT_LIFETIME = timedelta(seconds=2147483647)
-LONGEST_AGE = timedelta(days=3653)
-MICROSECOND = timedelta(microseconds=1)
-FAR = "far"
-"""The column that only events made of a snapshot have: whether the state of the far endpoint says it."""
+NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -61,10 +57,7 @@ def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
     queue_events = list(events.get("queue_events") or [])
     for snapshot in snapshots:
         created = {side_of(row) for row in endpoint_events if row["event_type"] in CREATIONS}
-        for row in _endpoint_events(snapshot):
-            if row["event_type"] not in CREATIONS or side_of(row) not in created:
-                endpoint_events.append(row)
-    endpoint_events = [row for row in endpoint_events if not _is_overruled(row, snapshots)]
+        endpoint_events += [row for row in _endpoint_events(snapshot) if side_of(row) not in created]
     for snapshot in snapshots:
         shown = _message_events(snapshot, endpoint_events)
         message_events += [_named(row, message_events) for row in shown]
@@ -76,84 +69,29 @@ def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
     }
 
 
-def _is_overruled(row: Row, snapshots: Sequence[Snapshot]) -> bool:
-    """Whether the endpoint's own database shows it open after an end that a state, or the log, says."""
-    if row["event_type"] not in ENDS:
-        return False
-    shown_open = [
-        snapshot.taken_at
-        for snapshot in snapshots
-        for each in snapshot.rows("conversation_endpoints")
-        if (each["conversation_id"], bool(each["is_initiator"])) == side_of(row)
-        and each["state"] in ("SO", "SI", "CO", "ER")
-    ]
-    if SEEN in row:
-        # The far side says the same in each snapshot again: that is no news.
-        said = [
-            snapshot.taken_at
-            for snapshot in snapshots
-            for each in snapshot.rows("conversation_endpoints")
-            if (each["conversation_id"], not each["is_initiator"]) == side_of(row) and each["state"] == "DI"
-        ]
-        since = min(said) if row.get(FAR) else row[SEEN]
-        return any(moment >= since for moment in shown_open)
-    return any(moment > row["event_time"] + timedelta(seconds=60) for moment in shown_open)
-
-
-def side_of(row: Row) -> Side:
-    """The endpoint of an endpoint event."""
-    return (row["conversation_id"], row["is_initiator"])
-
-
 def _endpoint_events(snapshot: Snapshot) -> list[Row]:
+    """The creations of endpoints that are open and whose lifetime says nothing: no view here has others."""
     contracts = snapshot.names("service_contracts", "service_contract_id")
     services = snapshot.names("services", "service_id")
-    found: list[Row] = []
-    for row in snapshot.rows("conversation_endpoints"):
-        own = bool(row["is_initiator"])
-        base = {
+    return [
+        {
+            "event_id": f"snapshot {snapshot.taken_at} {row['conversation_handle']}",
+            "event_time": snapshot.before(),
+            "event_type": "BEGIN_DIALOG" if row["is_initiator"] else "DIALOG_CREATED",
             "instance": snapshot.instance,
             "database": snapshot.database,
             "conversation_id": row["conversation_id"],
+            "is_initiator": row["is_initiator"],
             "conversation_handle": row["conversation_handle"],
+            "conversation_group_id": row["conversation_group_id"],
+            "contract": contracts[row["service_contract_id"]],
+            "local_service": services[row["service_id"]],
+            "remote_service": row["far_service"],
+            "logged_priority": row["priority"],
             SEEN: snapshot.taken_at,
         }
-        found.append(
-            {
-                **base,
-                "event_id": f"snapshot {snapshot.taken_at} {row['conversation_handle']}",
-                "event_time": _created_at(snapshot, row.get("lifetime")),
-                "event_type": "BEGIN_DIALOG" if own else "DIALOG_CREATED",
-                "is_initiator": own,
-                "conversation_group_id": row["conversation_group_id"],
-                "contract": contracts[row["service_contract_id"]],
-                "local_service": services[row["service_id"]],
-                "remote_service": row["far_service"],
-                "logged_priority": row["priority"],
-            }
-        )
-        if row["state"] in ("DO", "CD", "DI"):
-            far = row["state"] == "DI"
-            found.append(
-                {
-                    **base,
-                    "event_id": f"snapshot {snapshot.taken_at} {row['conversation_handle']} {row['state']}",
-                    "event_time": snapshot.before(),
-                    "event_type": "END_CONVERSATION",
-                    "is_initiator": own != far,
-                    FAR: far,
-                }
-            )
-    return found
-
-
-def _created_at(snapshot: Snapshot, lifetime: datetime | None) -> datetime:
-    """What the default lifetime gives, if that is within the last ten years, else the snapshot's moment."""
-    if lifetime is not None:
-        begun = lifetime - DEFAULT_LIFETIME
-        if snapshot.taken_at - LONGEST_AGE <= begun < snapshot.taken_at:
-            return begun
-    return snapshot.before()
+        for row in snapshot.rows("conversation_endpoints")
+    ]
 
 
 def _message_events(snapshot: Snapshot, endpoint_events: list[Row]) -> list[Row]:
@@ -238,7 +176,6 @@ def _queue_events(snapshot: Snapshot) -> list[Row]:
         "database": snapshot.database,
         SEEN: snapshot.taken_at,
     }
-    queues = snapshot.names("service_queues", "object_id")
     found = []
     for row in snapshot.rows("service_queues"):
         on = row["is_receive_enabled"] and row["is_enqueue_enabled"]
@@ -246,17 +183,8 @@ def _queue_events(snapshot: Snapshot) -> list[Row]:
         found.append({**base, **altered, "queue": row["name"]})
     for row in snapshot.rows("dm_broker_activated_tasks"):
         started = {"event_type": "TASK_STARTED", "session_id": row["spid"]}
-        found.append({**base, **started, "queue": _queue_name(row, queues)})
-    for row in snapshot.rows("dm_broker_queue_monitors"):
-        for number in range(1, (row["tasks_waiting"] or 0) + 1):
-            waiting = {"event_type": "WAIT_STARTED", "session_id": -number}
-            found.append({**base, **waiting, "queue": _queue_name(row, queues)})
+        found.append({**base, **started, "queue": row["queue_name"]})
     return [{**row, "event_id": f"snapshot {snapshot.taken_at} {number}"} for number, row in enumerate(found)]
-
-
-def _queue_name(row: Row, queues: dict[int, str]) -> str:
-    """The queue of a row: its name may stand in place of its id."""
-    return str(row["queue_name"]) if row.get("queue_name") else queues[row["queue_id"]]
 
 
 def rules_with(rules: list[Rule], snapshots: Sequence[Snapshot], stated: set[tuple[str, str]]) -> list[Rule]:
@@ -346,52 +274,50 @@ def monitors(snapshots: Sequence[Snapshot]) -> dict[QueueKey, Monitor]:
             newest[snapshot.instance, snapshot.database] = snapshot
     found: dict[QueueKey, Monitor] = {}
     for place, snapshot in newest.items():
-        queues = snapshot.names("service_queues", "object_id")
         has_tasks = "dm_broker_activated_tasks" in snapshot.views
-        tasks = [_queue_name(row, queues) for row in snapshot.rows("dm_broker_activated_tasks")]
+        tasks = [row["queue_name"] for row in snapshot.rows("dm_broker_activated_tasks")]
         by_queue: dict[str, list[Row]] = {}
         for row in snapshot.rows("dm_broker_queue_monitors"):
-            by_queue.setdefault(_queue_name(row, queues), []).append(row)
+            by_queue.setdefault(row["queue_name"], []).append(row)
         for queue, rows in by_queue.items():
-            dropped = [row for row in rows if _monitor_state(row) == "DROPPED"]
+            dropped = [row for row in rows if row["state"] == "DROPPED"]
             alive = [row for row in rows if row not in dropped]
-            row = max(alive or dropped, key=lambda each: _activated(each) or datetime.min.replace(tzinfo=UTC))
-            activated = _activated(row)
+            row = max(alive or dropped, key=lambda each: each["last_activated_time"] or NEVER)
             found[*place, queue] = Monitor(
                 snapshot.taken_at,
-                _monitor_state(row),
-                None if activated is None else snapshot.before(activated),
+                row["state"],
+                row["last_activated_time"],
                 tasks.count(queue) if has_tasks else None,
                 len(dropped),
             )
     return found
 
 
-def _monitor_state(row: Row) -> str:
-    return (row.get("state") or "").strip().upper()
-
-
-def _activated(row: Row) -> datetime | None:
-    """When it last started a reader; a monitor that never did has 1900 there."""
-    moment: datetime | None = row.get("last_activated_time")
-    return None if moment is not None and moment < datetime(1970, 1, 1, tzinfo=UTC) else moment
+def server_levels(endpoint_events: list[Row]) -> dict[Side, int]:
+    """The levels of endpoints whose creation only a snapshot shows."""
+    return {
+        side_of(event): event["logged_priority"]
+        for event in reversed(endpoint_events)
+        if event["event_type"] in CREATIONS and event.get(SEEN)
+    }
 
 
 def with_server_levels(
-    endpoints: dict[Side, Endpoint],
-    levels: dict[Side, int],
-    today: dict[Side, tuple[int, str | None, int | None]],
+    endpoints: dict[Side, Endpoint], levels: dict[Side, int], rules: list[Rule], as_of: datetime
 ) -> dict[Side, Endpoint]:
     """The endpoints, those of the server's level with it; today's rule is named if it gives the same level.
 
     Args:
         endpoints: all of them, with the levels of the ladder.
-        levels: the server's levels, of the endpoints whose creation only a snapshot shows.
-        today: what the rules give that stand after the last statement: (level, rule, step).
+        levels: the server's levels.
+        rules: of which those count that stand after the last statement.
+        as_of: the moment.
     """
     found = dict(endpoints)
+    last = max([as_of, *(rule.valid_from for rule in rules)])
     for side, level in levels.items():
-        same = today[side][0] == level
-        rule, step = today[side][1:] if same else (None, None)
-        found[side] = replace(endpoints[side], priority=level, rule_name=rule, ladder_step=step)
+        endpoint = endpoints[side]
+        today, rule, step = resolve(rules, endpoint.place, last, endpoint.names)
+        known = (rule, step) if today == level else (None, None)
+        found[side] = replace(endpoint, priority=level, rule_name=known[0], ladder_step=known[1])
     return found

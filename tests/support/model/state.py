@@ -1,17 +1,31 @@
 """The state at as_of: every question is answered by walking the events before it."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 
 from .catalog import Catalog
 from .endpoints import Endpoint, group_id
 from .messages import Message
-from .vocabulary import ENDS, SEEN, Events, QueueKey, Row, Side, by_time
+from .vocabulary import (
+    ENDS,
+    SEEN,
+    Events,
+    QueueKey,
+    Row,
+    Side,
+    Transaction,
+    by_time,
+    queue_of,
+    side_of,
+    transaction_of,
+)
 
 GroupKey = tuple[QueueKey, str]
 """A group: its queue and its conversation_group_id."""
 
-Transaction = tuple[str, str | None]
-"""A transaction: (instance, transaction_id); a null id is a statement that committed at once."""
+LOCKS = ("RECEIVE", "GET_CONVERSATION_GROUP")
+OUTCOMES = ("COMMIT", "ROLLBACK")
 
 
 def says_off(altered: Row) -> bool:
@@ -20,7 +34,16 @@ def says_off(altered: Row) -> bool:
 
 
 class State:
-    """Endpoints, groups, locks, queues and messages at one moment."""
+    """Endpoints, groups, locks, queues and messages at one moment.
+
+    Args:
+        events: rows by source name.
+        endpoints: all of them, also those that are created later.
+        messages: all of them.
+        catalog: the catalog.
+        as_of: the moment.
+        pending: receives that have not happened yet, whatever their time.
+    """
 
     def __init__(
         self,
@@ -29,18 +52,31 @@ class State:
         messages: list[Message],
         catalog: Catalog,
         as_of: datetime,
+        pending: Iterable[Row] = (),
     ) -> None:
         self.as_of = as_of
         self.catalog = catalog
         self.messages = messages
         self.known_endpoints = endpoints
         self.without_queue_events = not events.get("queue_events")
-        self._endpoint_events = self._happened(events.get("endpoint_events"))
-        self._message_events = self._happened(events.get("message_events"))
-        self._queue_events = self._happened(events.get("queue_events"))
+        self._pending = {id(event) for event in pending}
+        self.endpoint_events = self._happened(events.get("endpoint_events"))
+        self.queue_events = self._happened(events.get("queue_events"))
+        self._of_side: dict[Side, list[Row]] = defaultdict(list)
+        for event in self.endpoint_events:
+            self._of_side[side_of(event)].append(event)
+        self._outcomes: dict[Transaction | None, set[str]] = defaultdict(set)
+        for event in self.queue_events:
+            if event["event_type"] in OUTCOMES:
+                self._outcomes[transaction_of(event)].add(event["event_type"])
 
-    def _happened(self, events: list[Row] | None) -> list[Row]:
-        return [event for event in events or [] if event["event_time"] < self.as_of]
+    def _happened(self, events: Iterable[Row] | None) -> list[Row]:
+        happened = [
+            event
+            for event in events or ()
+            if event["event_time"] < self.as_of and id(event) not in self._pending
+        ]
+        return sorted(happened, key=by_time)
 
     # Endpoints and groups
 
@@ -49,68 +85,64 @@ class State:
         endpoint = self.known_endpoints.get(side)
         return endpoint if endpoint and endpoint.created_at < self.as_of else None
 
-    def has_ended(self, side: Side, ends: tuple[str, ...] = ENDS) -> bool:
-        """Whether one of these ends of the endpoint has happened, be the endpoint known or not."""
-        return any(
-            event["event_type"] in ends and (event["conversation_id"], event["is_initiator"]) == side
-            for event in self._endpoint_events
-        )
+    def has_ended(self, side: Side) -> bool:
+        """Whether the endpoint has ended, be it known or not."""
+        return any(event["event_type"] in ENDS for event in self._of_side[side])
 
     def group(self, endpoint: Endpoint) -> GroupKey | None:
         """The group of the endpoint; none where its service has no queue."""
-        return (endpoint.queue, group_id(endpoint, self._endpoint_events)) if endpoint.queue else None
+        return (endpoint.queue, group_id(endpoint, self._of_side[endpoint.side])) if endpoint.queue else None
 
     # Transactions, locks and queues
 
-    def _has(self, transaction: Transaction, *event_types: str) -> bool:
-        return any(
-            event["event_type"] in event_types
-            and (event["instance"], event.get("transaction_id")) == transaction
-            for event in self._queue_events
-        )
+    def is_committed(self, event: Row) -> bool:
+        """Whether what the event took is taken for good."""
+        transaction = transaction_of(event)
+        at_once = transaction is None or self.without_queue_events
+        return at_once or "COMMIT" in self._outcomes[transaction]
 
-    def _is_committed(self, transaction: Transaction) -> bool:
-        at_once = transaction[1] is None or self.without_queue_events
-        return at_once or self._has(transaction, "COMMIT")
+    def is_open(self, event: Row) -> bool:
+        """Whether the transaction of an event that has begun has no outcome."""
+        transaction = transaction_of(event)
+        at_once = transaction is None or self.without_queue_events
+        return not at_once and not self._outcomes[transaction]
 
-    def _is_open(self, transaction: Transaction) -> bool:
-        """Of a transaction that is known to have begun."""
-        at_once = transaction[1] is None or self.without_queue_events
-        return not at_once and not self._has(transaction, "COMMIT", "ROLLBACK")
+    def is_rolled_back(self, event: Row) -> bool:
+        """Whether the transaction of an event was rolled back; COMMIT counts where it has both."""
+        return not self.is_committed(event) and not self.is_open(event)
 
     def is_locked(self, group: GroupKey) -> bool:
         """A group is locked by a statement that named it, or by a message in flight."""
-        return self.locked_since(group) is not None
+        return bool(self.locks(group))
 
     def locked_since(self, group: GroupKey) -> datetime | None:
         """The first fact by which an open transaction holds the group; none if it is free."""
-        facts = []
-        for event in self._queue_events:
-            if event["event_type"] in ("RECEIVE", "GET_CONVERSATION_GROUP"):
-                queue = (event["instance"], event["database"], event["queue"])
-                transaction = (event["instance"], event.get("transaction_id"))
-                if (queue, event.get("conversation_group_id")) == group and self._is_open(transaction):
-                    facts.append(event["event_time"])
+        return min((event["event_time"] for event in self.locks(group)), default=None)
+
+    def locks(self, group: GroupKey) -> list[Row]:
+        """The events by which open transactions hold the group: those that name it, then RECEIVED ones."""
+        found = [
+            event
+            for event in self.queue_events
+            if event["event_type"] in LOCKS
+            and (queue_of(event), event.get("conversation_group_id")) == group
+            and self.is_open(event)
+        ]
         for message in self.messages:
             receiver = self.endpoint(message.receiver)
-            if receiver and self.group(receiver) == group and self.is_in_flight(message):
-                facts += [
-                    event["event_time"]
-                    for event in self._receives(message)
-                    if self._is_open((event["instance"], event.get("transaction_id")))
-                ]
-        return min(facts, default=None)
+            if receiver and self.is_in_flight(message) and self.group(receiver) == group:
+                found += [event for event in self.receives(message) if self.is_open(event)]
+        return found
 
     def _alterations(self, queue: QueueKey) -> list[Row]:
         """The QUEUE_ALTERED that say whether the queue is on or off, in order."""
-        alterations = [
+        return [
             event
-            for event in self._queue_events
+            for event in self.queue_events
             if event["event_type"] == "QUEUE_ALTERED"
             and event.get("queue_status") is not None
-            and (event["instance"], event["database"], event["queue"]) == queue
+            and queue_of(event) == queue
         ]
-        return sorted(alterations, key=by_time)
 
     def is_off(self, queue: QueueKey) -> bool:
         """The queue's last QUEUE_ALTERED that says on or off counts, else the catalog."""
@@ -130,26 +162,20 @@ class State:
 
     # Messages
 
-    def _receives(self, message: Message) -> list[Row]:
-        return [
-            event
-            for event in message.events
-            if event["event_type"] == "RECEIVED" and event["event_time"] < self.as_of
-        ]
-
-    def _transactions(self, message: Message) -> list[Transaction]:
-        """The transactions that have received the message so far."""
-        return [(event["instance"], event.get("transaction_id")) for event in self._receives(message)]
+    def receives(self, message: Message) -> list[Row]:
+        """The RECEIVED events of a message so far."""
+        return self._happened(event for event in message.events if event["event_type"] == "RECEIVED")
 
     def is_received(self, message: Message) -> bool:
-        return any(self._is_committed(transaction) for transaction in self._transactions(message))
+        """Whether it was taken for good."""
+        return any(self.is_committed(event) for event in self.receives(message))
 
     def is_in_flight(self, message: Message) -> bool:
-        if self.is_received(message):
-            return False
-        return any(self._is_open(transaction) for transaction in self._transactions(message))
+        """Whether an open transaction has it."""
+        return not self.is_received(message) and any(map(self.is_open, self.receives(message)))
 
     def has_arrived(self, message: Message) -> bool:
+        """Whether its first arrival has happened."""
         return message.arrived_at is not None and message.arrived_at < self.as_of
 
     def is_to_be_received(self, message: Message) -> bool:
@@ -173,10 +199,9 @@ class State:
         """
         ends = [
             event["event_time"]
-            for event in self._endpoint_events
-            if (side := (event["conversation_id"], event["is_initiator"]))
-            in (message.receiver, message.sender)
-            and event["event_type"] in self._dropping(message, side)
+            for side in (message.receiver, message.sender)
+            for event in self._of_side[side]
+            if event["event_type"] in self._dropping(message, side)
         ]
         shown = [event[SEEN] for event in message.events if event["event_type"] == "SENT" and event.get(SEEN)]
         return bool(ends) and (not shown or max(shown) <= min(ends))

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
 
-from .endpoints import Endpoint
+from .endpoints import Endpoint, names_held
 from .messages import Message, sending_order
 from .rules import DEFAULT_LEVEL
 from .state import State
@@ -84,7 +84,7 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         honored = state.catalog.honors_priority(item.instance, database)
         transmit_priority = DEFAULT_LEVEL if honored is False else sender.priority
         raised = _raised(transmit_priority, state.as_of - sendable_at, starvation)
-    from_service, to_service = _services(sender, receiver)
+    contract, from_service, to_service = names_held(sender, receiver)
     waits_since, waits_source = state.off_since(off) if off else (None, None)
     return {
         "as_of": state.as_of,
@@ -98,7 +98,7 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         "sent_by_initiator": message.sent_by_initiator,
         "from_service": from_service,
         "to_service": to_service,
-        "contract": _contract(sender, receiver),
+        "contract": contract,
         "message_sequence_number": message.sequence_number,
         "message_type": message.message_type,
         "size_bytes": message.size_bytes,
@@ -113,21 +113,6 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         "waits_since": waits_since,
         "waits_source": waits_source,
     }
-
-
-def _services(sender: Endpoint | None, receiver: Endpoint | None) -> tuple[str | None, str | None]:
-    """(from_service, to_service): the sender's, else the receiver's swapped, else null."""
-    if sender:
-        return sender.local_service, sender.remote_service
-    if receiver:
-        return receiver.remote_service, receiver.local_service
-    return None, None
-
-
-def _contract(sender: Endpoint | None, receiver: Endpoint | None) -> str | None:
-    """The sending endpoint's; where it does not exist, the receiving one's; null where neither does."""
-    holder = sender or receiver
-    return holder.contract if holder else None
 
 
 def _destination(

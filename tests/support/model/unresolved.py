@@ -14,6 +14,8 @@ def unresolved(state: State) -> list[Row]:
             ("transmission", _not_sendable(state, message)),
         ):
             if reason:
+                if any(event.get("handle_unknown") for event in message.events):
+                    reason = "handle_unknown"
                 row = {"as_of": state.as_of, "kind": kind, "id": message.message_id, "reason": reason}
                 rows.append({**row, **_place(state, message, kind)})
     return rows

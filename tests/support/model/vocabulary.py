@@ -1,5 +1,6 @@
 """The words and comparisons that every module of the model uses."""
 
+from datetime import timedelta
 from typing import Any
 
 Row = dict[str, Any]
@@ -11,6 +12,9 @@ Side = tuple[str, bool]
 QueueKey = tuple[str, str, str]
 """A queue: (instance, database, queue)."""
 
+Transaction = tuple[str, str]
+"""A transaction: (instance, transaction_id)."""
+
 DIALOG_TIMER = "/ServiceBroker/DialogTimer"
 ERROR = "/ServiceBroker/Error"
 
@@ -21,6 +25,28 @@ CREATIONS = {"BEGIN_DIALOG": True, "DIALOG_CREATED": False}
 """Event types that create an endpoint, and whether it is the initiator."""
 
 ENDS = ("END_CONVERSATION", "END_CONVERSATION_WITH_ERROR", "END_CONVERSATION_WITH_CLEANUP")
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+def side_of(event: Row) -> Side:
+    """The endpoint of an endpoint event."""
+    return event["conversation_id"], event["is_initiator"]
+
+
+def queue_of(event: Row) -> QueueKey:
+    """The queue of a queue event, or of a row of a table."""
+    return event["instance"], event["database"], event["queue"]
+
+
+def queue_row(queue: QueueKey) -> Row:
+    """A queue as columns."""
+    return dict(zip(("instance", "database", "queue"), queue, strict=True))
+
+
+def transaction_of(event: Row) -> Transaction | None:
+    """The transaction of an event; none of a statement that committed at once."""
+    return None if event.get("transaction_id") is None else (event["instance"], event["transaction_id"])
 
 
 def utf8(text: str) -> bytes:

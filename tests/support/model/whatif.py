@@ -19,7 +19,7 @@ from .receive import receive_schedule
 from .rules import Rule, resolve, rule_history
 from .state import State
 from .transmission import transmission_schedule
-from .vocabulary import Events, Row, Side
+from .vocabulary import Events, Row, Side, queue_of
 
 LONG_AGO = datetime(1900, 1, 1, tzinfo=UTC)
 QUEUE = ("instance", "database", "queue")
@@ -47,7 +47,7 @@ class World:
     def received(self) -> dict[Key, Row]:
         """The receive schedule, by queue and message."""
         rows = receive_schedule(self.state, top=self.settings.top)
-        return {(*(row[name] for name in QUEUE), row["message_id"]): row for row in rows}
+        return {(*queue_of(row), row["message_id"]): row for row in rows}
 
     def sent(self) -> dict[Key, Row]:
         """The transmission schedule, by instance and message."""
@@ -58,10 +58,8 @@ class World:
 
     def groups(self) -> dict[Key, Row]:
         """Groups with ready messages, by queue and group."""
-        return {
-            (*(row[name] for name in QUEUE), row["conversation_group_id"]): row
-            for row in group_priorities(self.state)
-        }
+        rows = group_priorities(self.state)
+        return {(*queue_of(row), row["conversation_group_id"]): row for row in rows}
 
 
 def changed(current: list[Row], changes: Iterable[Row]) -> list[Row]:
@@ -157,8 +155,7 @@ def standing(statements: list[Row]) -> list[Rule]:
 def decided(endpoint: Endpoint, rules: list[Rule]) -> Endpoint:
     """The endpoint with the level by rules that always stood."""
     always = [replace(rule, valid_from=LONG_AGO) for rule in rules]
-    names = (endpoint.contract, endpoint.local_service, endpoint.remote_service)
-    level, name, step = resolve(always, (endpoint.instance, endpoint.database), endpoint.created_at, names)
+    level, name, step = resolve(always, endpoint.place, endpoint.created_at, endpoint.names)
     return replace(endpoint, priority=level, rule_name=name, ladder_step=step)
 
 
@@ -226,38 +223,25 @@ def _messages(before: World, after: World) -> list[Row]:
     An endpoint that does not exist at as_of is none, even if the ledger knows it.
     """
     rows = []
-    old, new = before.received(), after.received()
-    assert old.keys() == new.keys()
-    for key, row in old.items():
-        rows.append(
-            _positions(row, new[key])
-            | {
-                "kind": "receive",
-                "queue": row["queue"],
-                "receive_number_before": row["receive_number"],
-                "receive_number_after": new[key]["receive_number"],
-                "level_before": row["priority"],
-                "level_after": new[key]["priority"],
-                "state": row["state"],
-                "owner": before.state.endpoint((row["conversation_id"], row["is_initiator"])),
-            }
-        )
-    old, new = before.sent(), after.sent()
-    assert old.keys() == new.keys()
-    for key, row in old.items():
-        rows.append(
-            _positions(row, new[key])
-            | {
-                "kind": "transmission",
-                "queue": None,
-                "receive_number_before": None,
-                "receive_number_after": None,
-                "level_before": row["transmit_priority"],
-                "level_after": new[key]["transmit_priority"],
-                "state": None,
-                "owner": before.state.endpoint((row["conversation_id"], row["sent_by_initiator"])),
-            }
-        )
+    for kind, level, side, old, new in (
+        ("receive", "priority", "is_initiator", before.received(), after.received()),
+        ("transmission", "transmit_priority", "sent_by_initiator", before.sent(), after.sent()),
+    ):
+        assert old.keys() == new.keys()
+        for key, row in old.items():
+            rows.append(
+                {
+                    **_positions(row, new[key]),
+                    "kind": kind,
+                    "queue": row.get("queue"),
+                    "receive_number_before": row.get("receive_number"),
+                    "receive_number_after": new[key].get("receive_number"),
+                    "level_before": row[level],
+                    "level_after": new[key][level],
+                    "state": row.get("state"),
+                    "owner": before.state.endpoint((row["conversation_id"], row[side])),
+                }
+            )
     return rows
 
 
@@ -322,10 +306,6 @@ def _pairs(rows: list[Row]) -> list[Row]:
     """Pairs of ready messages of a queue: the one was behind the other, and now stands before it."""
     found: dict[Key, int] = {}
     ready = [row for row in rows if row["kind"] == "receive" and row["moved"] is not None]
-
-    def queue_of(row: Row) -> Key:
-        return tuple(row[name] for name in QUEUE)
-
     for queue, there in groupby(sorted(ready, key=queue_of), key=queue_of):
         for passing, passed in permutations(there, 2):
             was_behind = passing["position_before"] > passed["position_before"]

@@ -8,11 +8,10 @@ from math import ceil, floor
 from typing import Any
 
 from .moment import KINDS, STATES, Moment, Names, OpenMessage
-from .spelling import canonical
 from .transmission import queue_off
-from .vocabulary import Row, is_on, utf8
+from .vocabulary import Row, is_on, queue_of, queue_row, utf8
 from .why_positions import first_details, messages_ahead, own_group_details, position_of
-from .why_queues import broker_off, off_details, queue_causes, queue_events, queue_of, queue_row
+from .why_queues import broker_off, off_details, queue_causes
 from .why_rules import rule_causes
 
 CODES = (
@@ -33,23 +32,7 @@ OF_THOSE_AHEAD = ("outranked", "older_first")
 """The causes whose details count the messages that are ahead."""
 MOST_OF_THOSE_AHEAD = 3
 KIND = ("contract", "local_service", "remote_service")
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Which messages an answer is about; all of them hold together, None is any."""
-
-    queue: str | None = None
-    transmission: bool = False
-    instance: str | None = None
-    database: str | None = None
-    contract: str | None = None
-    service: str | None = None
-    remote_service: str | None = None
-    conversation: str | None = None
-
-
-EVERYTHING = Filters()
+PLACE = ("kind", "instance", "database", "queue")
 
 
 @dataclass(frozen=True)
@@ -70,48 +53,40 @@ class Cause:
 Causes = dict[OpenMessage, list[Cause]]
 
 
-def why(moment: Moment, filters: Filters = EVERYTHING, *, limit: int = 10) -> Row:
-    """The answer: as_of, situation, causes and places.
-
-    Args:
-        moment: the tables.
-        filters: which messages.
-        limit: rows of `kinds` and `details`.
-    """
+def why(moment: Moment) -> Row:
+    """The answer about all open messages, without a limit: as_of, situation, causes, findings and places."""
     causes = causes_by_message(moment)
-    chosen = [message for message in moment.open_messages if is_chosen(message, filters)]
-    name_texts(causes, chosen)
+    _name_texts(causes)
     places = []
-    for kind, place in {(message.kind, message.place) for message in chosen}:
-        there = [message for message in chosen if (message.kind, message.place) == (kind, place)]
-        where = dict(zip(("kind", "instance", "database", "queue"), (kind, *place), strict=True))
-        places.append({**where, **_answer(moment, causes, there, limit)})
+    for kind, place in {(message.kind, message.place) for message in moment.open_messages}:
+        there = [each for each in moment.open_messages if (each.kind, each.place) == (kind, place)]
+        where = dict(zip(PLACE, (kind, *place), strict=True))
+        places.append({**where, **_answer(moment, causes, there)})
     places.sort(
         key=lambda row: (
             min((SEVERITIES.index(cause["severity"]) for cause in row["causes"]), default=len(SEVERITIES)),
             -row["situation"]["messages"],
             KINDS.index(row["kind"]),
-            *(_ordered(row[name]) for name in ("instance", "database", "queue")),
+            *(_ordered(row[name]) for name in PLACE[1:]),
         )
     )
     return {
         "as_of": moment.as_of,
-        **_answer(moment, causes, chosen, limit),
-        "findings": sorted([*findings_of(places), *queues_off(moment, filters)], key=_place_in_findings),
+        **_answer(moment, causes, moment.open_messages),
+        "findings": sorted([*_findings_of(places), *_queues_off(moment)], key=_place_in_findings),
         "places": places,
     }
 
 
-def queues_off(moment: Moment, filters: Filters) -> list[Row]:
+def _queues_off(moment: Moment) -> list[Row]:
     """The queues that are off, or whose activation is off, where no message waits."""
-    if filters != EVERYTHING:
-        return []
     waited_for = {message.queue for message in moment.open_messages if message.kind == "receive"}
     for message in moment.open_messages:
         if message.state == "transmission" and (off := queue_off(moment.state, message.message)):
             waited_for.add(off)
     found = []
-    altered = {queue_of(event) for event in queue_events(moment, "QUEUE_ALTERED")}
+    events = moment.state.queue_events
+    altered = {queue_of(event) for event in events if event["event_type"] == "QUEUE_ALTERED"}
     for queue in {*moment.catalog.queues(), *altered} - waited_for:
         where = {"kind": "receive", **queue_row(queue), "messages": 0, "conversations": 0}
         internal = moment.catalog.queue(queue).get("activation")
@@ -124,11 +99,11 @@ def queues_off(moment: Moment, filters: Filters) -> list[Row]:
     return found
 
 
-def findings_of(places: list[Row]) -> list[Row]:
+def _findings_of(places: list[Row]) -> list[Row]:
     """One row a cause and place."""
     found = []
     for place in places:
-        where = {name: place[name] for name in ("kind", "instance", "database", "queue")}
+        where = {name: place[name] for name in PLACE}
         for cause in place["causes"]:
             counts = {name: cause[name] for name in ("messages", "conversations", "details")}
             found.append({"code": cause["code"], "severity": cause["severity"], **where, **counts})
@@ -137,7 +112,7 @@ def findings_of(places: list[Row]) -> list[Row]:
 
 def _place_in_findings(row: Row) -> tuple[Any, ...]:
     """Worst severity first, then most messages, as in CODES, by place."""
-    names = [utf8(row[name] or "") for name in ("instance", "database", "queue")]
+    names = [utf8(row[name] or "") for name in PLACE[1:]]
     order = SEVERITIES.index(row["severity"]), -row["messages"], CODES.index(row["code"])
     return *order, KINDS.index(row["kind"]), *names
 
@@ -152,7 +127,7 @@ def waits(moment: Moment) -> list[Row]:
         seconds = sorted(seconds_waited(moment, message) for message in there)
         rows.append(
             {
-                **dict(zip(("kind", "instance", "database", "queue"), (kind, *place), strict=True)),
+                **dict(zip(PLACE, (kind, *place), strict=True)),
                 "level": level,
                 "ready": len(there) - len(held),
                 "held": len(held),
@@ -163,18 +138,18 @@ def waits(moment: Moment) -> list[Row]:
     return rows
 
 
-def name_texts(causes: Causes, chosen: list[OpenMessage]) -> None:
+def _name_texts(causes: Causes) -> None:
     """Texts of the server of one kind have the text of the message that has waited longest."""
     first: dict[str, str] = {}
-    for message in sorted(chosen, key=lambda message: (message.since, utf8(message.message_id))):
+    for message in sorted(causes, key=lambda message: (message.since, utf8(message.message_id))):
         for number, cause in enumerate(causes[message]):
             if cause.code == "transmission_status":
                 text = cause.details[0]["text"]
-                named = first.setdefault(kind_of_text(text), text)
+                named = first.setdefault(_kind_of_text(text), text)
                 causes[message][number] = Cause(cause.code, ({"text": named},))
 
 
-def kind_of_text(text: str) -> str:
+def _kind_of_text(text: str) -> str:
     """A text without quoted parts, addresses, GUIDs, times and numbers."""
     words = re.split(r"""('[^']*'|"[^"]*")""", text)
     plain = "#".join(words[::2])
@@ -214,40 +189,17 @@ def _is_explained(moment: Moment, message: OpenMessage) -> bool:
     return message.kind == "transmission" and ("queue_off" in codes or "transmission_status" in codes)
 
 
-def is_chosen(message: OpenMessage, filters: Filters) -> bool:
-    """Whether all filters hold for a message."""
-    instance, database, queue = message.place
-    if filters.queue is not None:
-        full = f"{instance}.{database}.{queue}"
-        if message.kind != "receive" or filters.queue not in (queue, full):
-            return False
-    if filters.transmission and message.kind != "transmission":
-        return False
-    if filters.instance is not None and instance != filters.instance:
-        return False
-    if filters.database is not None and database != filters.database:
-        return False
-    wanted = (filters.contract, filters.service, filters.remote_service)
-    if any(name is not None and name != own for name, own in zip(wanted, message.names, strict=True)):
-        return False
-    conversation = canonical(filters.conversation)
-    return conversation is None or conversation == message.message.conversation_id
+def _answer(moment: Moment, causes: Causes, chosen: list[OpenMessage]) -> Row:
+    rows = []
+    for code in CODES:
+        messages = [message for message in chosen if any(cause.code == code for cause in causes[message])]
+        if messages:
+            rows.append(_cause_row(moment, causes, code, messages))
+    rows.sort(key=lambda row: (SEVERITIES.index(row["severity"]), -row["messages"]))
+    return {"situation": _situation(moment, chosen), "causes": rows}
 
 
-def _answer(moment: Moment, causes: Causes, chosen: list[OpenMessage], limit: int) -> Row:
-    return {
-        "situation": situation(moment, chosen, limit),
-        "causes": sorted(
-            (
-                _cause_row(moment, causes, code, messages, limit)
-                for code, messages in _by_code(causes, chosen)
-            ),
-            key=lambda row: (SEVERITIES.index(row["severity"]), -row["messages"], CODES.index(row["code"])),
-        ),
-    }
-
-
-def severity(moment: Moment, code: str, messages: list[OpenMessage]) -> str:
+def _severity(moment: Moment, code: str, messages: list[OpenMessage]) -> str:
     """How bad a cause of these messages is."""
     if code == "not_received":
         oldest = min(message.since for message in messages)
@@ -264,7 +216,7 @@ def severity(moment: Moment, code: str, messages: list[OpenMessage]) -> str:
 # The situation
 
 
-def situation(moment: Moment, chosen: list[OpenMessage], limit: int) -> Row:
+def _situation(moment: Moment, chosen: list[OpenMessage]) -> Row:
     """The figures of some messages."""
     waits = sorted(seconds_waited(moment, message) for message in chosen)
     states = dict.fromkeys(STATES, 0)
@@ -275,18 +227,18 @@ def situation(moment: Moment, chosen: list[OpenMessage], limit: int) -> Row:
             levels[message.level] = levels.get(message.level, 0) + 1
     return {
         "messages": len(chosen),
-        "conversations": conversations(chosen),
+        "conversations": _conversations(chosen),
         "states": states,
         "oldest": min((message.since for message in chosen), default=None),
         "oldest_seconds": max(waits, default=None),
         "p95_seconds": percentile(waits, 0.95),
         "levels": [{"level": level, "messages": levels[level]} for level in sorted(levels, reverse=True)],
-        "kinds": count_kinds(chosen)[:limit],
-        "ahead": _ahead(moment, chosen, limit),
+        "kinds": _count_kinds(chosen),
+        "ahead": _ahead(moment, chosen),
     }
 
 
-def conversations(messages: Iterable[OpenMessage]) -> int:
+def _conversations(messages: Iterable[OpenMessage]) -> int:
     """How many there are."""
     return len({message.message.conversation_id for message in messages})
 
@@ -306,7 +258,7 @@ def percentile(values: Sequence[int], share: float) -> float | None:
     return values[below] + (values[above] - values[below]) * (rank - below)
 
 
-def count_kinds(messages: Iterable[OpenMessage]) -> list[Row]:
+def _count_kinds(messages: Iterable[OpenMessage]) -> list[Row]:
     """Messages by contract and services, most first."""
     counts: dict[Names, int] = {}
     for message in messages:
@@ -315,59 +267,46 @@ def count_kinds(messages: Iterable[OpenMessage]) -> list[Row]:
     return in_order(rows, KIND)
 
 
-def _ahead(moment: Moment, chosen: list[OpenMessage], limit: int) -> Row | None:
+def _ahead(moment: Moment, chosen: list[OpenMessage]) -> Row | None:
     placed = [message for message in chosen if message.position is not None]
     if len({(message.kind, message.place) for message in placed}) != 1:
         return None
     placed.sort(key=lambda message: message.position or 0)
     median = placed[ceil(len(placed) / 2) - 1]
-    return {
-        "first": _ahead_of(moment, placed[0], limit),
-        "median": _ahead_of(moment, median, limit),
-    }
+    return {"first": _ahead_of(moment, placed[0]), "median": _ahead_of(moment, median)}
 
 
-def _ahead_of(moment: Moment, message: OpenMessage, limit: int) -> Row:
+def _ahead_of(moment: Moment, message: OpenMessage) -> Row:
     assert message.position is not None
     number = message.row.get("receive_number")
     return {
         "message_id": message.message_id,
         "messages": message.position - 1,
         "receives": None if number is None else number - 1,
-        "kinds": count_kinds(messages_ahead(moment, message))[:limit],
+        "kinds": _count_kinds(messages_ahead(moment, message)),
     }
 
 
 # The causes
 
 
-def _by_code(causes: Causes, chosen: list[OpenMessage]) -> list[tuple[str, list[OpenMessage]]]:
-    """The codes that the messages have with these messages: most messages first, then as in the table."""
-    found = []
-    for code in CODES:
-        messages = [message for message in chosen if any(cause.code == code for cause in causes[message])]
-        if messages:
-            found.append((code, messages))
-    return sorted(found, key=lambda pair: -len(pair[1]))
-
-
-def _cause_row(moment: Moment, causes: Causes, code: str, messages: list[OpenMessage], limit: int) -> Row:
+def _cause_row(moment: Moment, causes: Causes, code: str, messages: list[OpenMessage]) -> Row:
     example = min(messages, key=lambda message: (message.since, utf8(message.message_id)))
     own = [cause for message in messages for cause in causes[message] if cause.code == code]
     return {
         "code": code,
-        "severity": severity(moment, code, messages),
+        "severity": _severity(moment, code, messages),
         "messages": len(messages),
-        "conversations": conversations(messages),
+        "conversations": _conversations(messages),
         "example_message_id": example.message_id,
-        "details": _details(code, own)[:limit],
+        "details": _details(code, own),
     }
 
 
 def _details(code: str, causes: list[Cause]) -> list[Row]:
     if code in OF_THOSE_AHEAD:
         distinct = dict.fromkeys(message for cause in causes for message in cause.ahead)
-        return count_kinds(distinct)[:MOST_OF_THOSE_AHEAD]
+        return _count_kinds(distinct)[:MOST_OF_THOSE_AHEAD]
     counts: dict[tuple[tuple[str, Any], ...], int] = {}
     for cause in causes:
         for row in {tuple(row.items()) for row in cause.details}:

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
+from .messages import Message
 from .moment import Moment, OpenMessage
 from .rules import DEFAULT_LEVEL
 from .transmission import queue_off
-from .vocabulary import SEEN, QueueKey, Row, by_time, is_on, utf8
+from .vocabulary import SEEN, QueueKey, Row, by_time, is_on, queue_of, queue_row, transaction_of, utf8
 
-LOCKS = ("RECEIVE", "GET_CONVERSATION_GROUP")
 MANY_ROLLBACKS = 5
 """Rollbacks of one message after which a server turns its queue off."""
 
@@ -44,83 +44,20 @@ def broker_off(moment: Moment, message: OpenMessage) -> Row | None:
     return None if seen_at is None else {"instance": place[0], "database": place[1], "seen_at": seen_at}
 
 
-def queue_row(queue: QueueKey) -> Row:
-    """A queue as columns."""
-    return dict(zip(("instance", "database", "queue"), queue, strict=True))
-
-
-def queue_of(event: Row) -> QueueKey:
-    """The queue of a queue event."""
-    return (event["instance"], event["database"], event["queue"])
-
-
-def queue_events(moment: Moment, *event_types: str) -> list[Row]:
-    """The queue events before as_of, in order; of these types, if any are named."""
-    return sorted(
-        (
-            event
-            for event in moment.events.get("queue_events") or []
-            if event["event_time"] < moment.as_of and (not event_types or event["event_type"] in event_types)
-        ),
-        key=by_time,
-    )
-
-
-# Transactions
-
-
-def transaction_of(event: Row) -> tuple[str, str | None]:
-    """(instance, transaction_id)."""
-    return (event["instance"], event.get("transaction_id"))
-
-
-def has_outcome(moment: Moment, event: Row, *outcomes: str) -> bool:
-    """Whether the transaction of an event has one of these outcomes before as_of."""
-    return any(transaction_of(each) == transaction_of(event) for each in queue_events(moment, *outcomes))
-
-
-def is_open(moment: Moment, event: Row) -> bool:
-    """Whether the transaction of an event has no outcome before as_of."""
-    if event.get("transaction_id") is None or moment.state.without_queue_events:
-        return False
-    return not has_outcome(moment, event, "COMMIT", "ROLLBACK")
-
-
-def is_rolled_back(moment: Moment, event: Row) -> bool:
-    """Whether the transaction of an event was rolled back before as_of; COMMIT counts where it has both."""
-    if event.get("transaction_id") is None or moment.state.without_queue_events:
-        return False
-    return has_outcome(moment, event, "ROLLBACK") and not has_outcome(moment, event, "COMMIT")
-
-
 # group_locked
 
 
 def _lock(moment: Moment, message: OpenMessage) -> Row:
     group = message.row["conversation_group_id"]
-    facts = [
-        (event["event_time"], 0, utf8(event["event_id"]), event)
-        for event in queue_events(moment, *LOCKS)
-        if queue_of(event) == message.queue
-        and event.get("conversation_group_id") == group
-        and is_open(moment, event)
-    ]
-    for other in moment.state.messages:
-        receiver = moment.state.endpoint(other.receiver)
-        if (
-            receiver
-            and moment.state.group(receiver) == (message.queue, group)
-            and moment.state.is_in_flight(other)
-        ):
-            facts += [
-                (event["event_time"], 1, utf8(event["event_id"]), event)
-                for event in _received(moment, other.events)
-                if is_open(moment, event)
-            ]
-    first = min(facts, key=lambda fact: fact[:3])[3]
+    locks = moment.state.locks((message.queue, group))
+    # Of one instant, a statement that names the group goes before what was received of it.
+    first = min(
+        locks,
+        key=lambda event: (event["event_time"], event["event_type"] == "RECEIVED", utf8(event["event_id"])),
+    )
     sessions = [
         event["session_id"]
-        for event in queue_events(moment)
+        for event in moment.state.queue_events
         if transaction_of(event) == transaction_of(first) and event.get("session_id") is not None
     ]
     return {
@@ -128,14 +65,8 @@ def _lock(moment: Moment, message: OpenMessage) -> Row:
         "conversation_group_id": group,
         "transaction_id": first["transaction_id"],
         "session_id": sessions[0] if sessions else None,
-        "since": moment.state.locked_since((message.queue, group)),
+        "since": first["event_time"],
     }
-
-
-def _received(moment: Moment, events: tuple[Row, ...]) -> list[Row]:
-    return [
-        event for event in events if event["event_type"] == "RECEIVED" and event["event_time"] < moment.as_of
-    ]
 
 
 # queue_off
@@ -147,7 +78,7 @@ def off_details(moment: Moment, queue: QueueKey) -> Row:
         (last["event_time"], other.message_id)
         for other in moment.open_messages
         if other.place == queue and other.kind == "receive"
-        for times, last in [rollbacks(moment, other)]
+        for times, last in [_rollbacks(moment, other.message)]
         if times >= MANY_ROLLBACKS and last is not None
     ]
     latest = [message_id for time, message_id in poison if time == max(poison)[0]]
@@ -161,15 +92,15 @@ def off_details(moment: Moment, queue: QueueKey) -> Row:
 # rolled_back
 
 
-def rollbacks(moment: Moment, message: OpenMessage) -> tuple[int, Row | None]:
+def _rollbacks(moment: Moment, message: Message) -> tuple[int, Row | None]:
     """How many transactions received it and were rolled back, and the last RECEIVED of these."""
-    undone = [event for event in _received(moment, message.message.events) if is_rolled_back(moment, event)]
+    undone = [event for event in moment.state.receives(message) if moment.state.is_rolled_back(event)]
     last = max(undone, key=by_time, default=None)
     return len({transaction_of(event) for event in undone}), last
 
 
 def _rolled_back(moment: Moment, message: OpenMessage) -> Row | None:
-    times, last = rollbacks(moment, message)
+    times, last = _rollbacks(moment, message.message)
     if last is None:
         return None
     return {
@@ -207,16 +138,16 @@ def _not_received(moment: Moment, message: OpenMessage) -> Row | None:
 def _monitor_causes(moment: Moment, message: OpenMessage) -> dict[str, Row | None]:
     """What the newest snapshot shows of the monitor and the tasks of the queue."""
     monitor = moment.monitors.get(message.queue)
+    if monitor is None:
+        return {}
+    found: dict[str, Row | None] = {}
+    seen = {"seen_at": monitor.taken_at}
+    if monitor.state == "DROPPED":
+        found["monitor_dropped"] = {**queue_row(message.queue), **seen}
     internal = moment.catalog.queue(message.queue).get("activation")
     most = None
     if internal is not None and is_on(internal.get("status", True)):
         most = internal.get("max_queue_readers", 1)
-    found: dict[str, Row | None] = {}
-    if monitor is None:
-        return found
-    seen = {"seen_at": monitor.taken_at}
-    if monitor.state == "DROPPED":
-        found["monitor_dropped"] = {**queue_row(message.queue), **seen}
     if monitor.tasks is not None and most is not None and monitor.tasks > most:
         counts = {"tasks_running": monitor.tasks, "max_readers": most, "dropped_monitors": monitor.dropped}
         found["too_many_tasks"] = {**queue_row(message.queue), **counts, **seen}
@@ -225,12 +156,16 @@ def _monitor_causes(moment: Moment, message: OpenMessage) -> dict[str, Row | Non
 
 def _receives(moment: Moment, queue: QueueKey) -> list[datetime]:
     """When something was received from the queue, or tried to be."""
-    times = [event["event_time"] for event in queue_events(moment, "RECEIVE") if queue_of(event) == queue]
+    found = [
+        event
+        for event in moment.state.queue_events
+        if event["event_type"] == "RECEIVE" and queue_of(event) == queue
+    ]
     for other in moment.state.messages:
         receiver = moment.state.endpoint(other.receiver)
         if receiver and receiver.queue == queue:
-            times += [event["event_time"] for event in _received(moment, other.events)]
-    return times
+            found += moment.state.receives(other)
+    return [event["event_time"] for event in found]
 
 
 def _receives_are_known(moment: Moment, instance: str) -> bool:

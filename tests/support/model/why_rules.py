@@ -1,25 +1,16 @@
 """Why a level is what it is: the causes that come from rules, message by message."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from .endpoints import Endpoint
-from .moment import Moment, OpenMessage, names_of
-from .rules import DEFAULT_LEVEL, LADDER, Rule
-from .vocabulary import Row, Side
+from .moment import Moment, OpenMessage
+from .rules import DEFAULT_LEVEL, Rule, deciding_rule, fits, rules_at, step_of
+from .vocabulary import Row
 
 CRITERIA = ("contract", "local_service", "remote_service")
 FEWEST_EDITS = 2
 """The most edits between two names that are near."""
-
-
-@dataclass(frozen=True)
-class Won:
-    """What the ladder gives: the level, and the rule and step where one fits."""
-
-    level: int
-    rule: Rule | None = None
-    step: int | None = None
 
 
 def rule_causes(moment: Moment, message: OpenMessage) -> dict[str, list[Row]]:
@@ -42,8 +33,7 @@ def rule_causes(moment: Moment, message: OpenMessage) -> dict[str, list[Row]]:
     if more_specific:
         found["more_specific_rule"] = [more_specific]
     if not found and has_no_rule(endpoint) and _another_has_one(moment, message):
-        names = dict(zip(CRITERIA, names_of(endpoint), strict=True))
-        found["no_rule"] = [{**_where(endpoint), **names}]
+        found["no_rule"] = [{**_where(endpoint), **_names(endpoint)}]
     return found
 
 
@@ -51,62 +41,38 @@ def _where(endpoint: Endpoint) -> Row:
     return {"instance": endpoint.instance, "database": endpoint.database}
 
 
-# The ladder
+def _names(endpoint: Endpoint) -> Row:
+    return dict(zip(CRITERIA, endpoint.names, strict=True))
 
 
-def stands(rule: Rule, time: datetime) -> bool:
-    """Whether it is valid at the time."""
-    return rule.valid_from <= time and (rule.valid_to is None or time < rule.valid_to)
-
-
-def own_rules(moment: Moment, endpoint: Endpoint, time: datetime) -> list[Rule]:
+def _own_rules(moment: Moment, endpoint: Endpoint, time: datetime) -> list[Rule]:
     """The rules of the endpoint's own database that stand at the time."""
-    return [
-        rule
-        for rule in moment.rules
-        if (rule.instance, rule.database) == (endpoint.instance, endpoint.database) and stands(rule, time)
-    ]
+    return rules_at(moment.rules, endpoint.place, time)
 
 
-def step_of(rule: Rule) -> int:
-    """The step of the ladder on which it stands."""
-    pattern = tuple("ANY" if criterion is None else "rule" for criterion in rule.triple)
-    return LADDER.index(pattern) + 1  # type: ignore[arg-type]
-
-
-def fits(rule: Rule, names: tuple[str, str, str]) -> bool:
-    """Whether every criterion that it names is the endpoint's name."""
-    return all(wanted in (None, name) for wanted, name in zip(rule.triple, names, strict=True))
-
-
-def climb(rules: list[Rule], endpoint: Endpoint) -> Won:
-    """The first step with a rule that fits decides, else the default."""
-    fitting = [rule for rule in rules if fits(rule, names_of(endpoint))]
-    if not fitting:
-        return Won(DEFAULT_LEVEL)
-    first = min(fitting, key=step_of)
-    return Won(first.level, first, step_of(first))
+def _level(rule: Rule | None) -> int:
+    return rule.level if rule else DEFAULT_LEVEL
 
 
 # rule_newer_than_endpoint, rule_changed_since
 
 
 def _changed_since(moment: Moment, endpoint: Endpoint) -> tuple[str | None, Row]:
-    won = climb(own_rules(moment, endpoint, moment.as_of), endpoint)
-    if won.level <= endpoint.priority:
+    won = deciding_rule(_own_rules(moment, endpoint, moment.as_of), endpoint.names)
+    if _level(won) <= endpoint.priority:
         return None, {}
-    at_creation = own_rules(moment, endpoint, endpoint.created_at)
-    side: Side = (endpoint.conversation_id, endpoint.is_initiator)
-    decided = None if side in moment.server_levels else climb(at_creation, endpoint).rule
-    was_there = won.rule is None or won.rule.name in {rule.name for rule in at_creation}
-    if won.rule and won.rule.valid_from > endpoint.created_at:
-        since: datetime | None = won.rule.valid_from
+    at_creation = _own_rules(moment, endpoint, endpoint.created_at)
+    of_server = endpoint.side in moment.server_levels
+    decided = None if of_server else deciding_rule(at_creation, endpoint.names)
+    was_there = won is None or won.name in {rule.name for rule in at_creation}
+    if won and won.valid_from > endpoint.created_at:
+        since: datetime | None = won.valid_from
     else:
         since = decided.valid_to if decided else None
     return "rule_changed_since" if was_there else "rule_newer_than_endpoint", {
         **_where(endpoint),
-        "rule": won.rule.name if won.rule else None,
-        "level": won.level,
+        "rule": won.name if won else None,
+        "level": _level(won),
         "was_rule": endpoint.rule_name,
         "was_level": endpoint.priority,
         "since": since,
@@ -117,22 +83,22 @@ def _changed_since(moment: Moment, endpoint: Endpoint) -> tuple[str | None, Row]
 
 
 def _near_misses(moment: Moment, endpoint: Endpoint) -> list[Row]:
-    rules = own_rules(moment, endpoint, moment.as_of)
-    won = climb(rules, endpoint)
+    rules = _own_rules(moment, endpoint, moment.as_of)
+    won = deciding_rule(rules, endpoint.names)
     found = []
     for rule in rules:
         wrong = [
             (criterion, wanted, name)
-            for criterion, wanted, name in zip(CRITERIA, rule.triple, names_of(endpoint), strict=True)
+            for criterion, wanted, name in zip(CRITERIA, rule.triple, endpoint.names, strict=True)
             if wanted not in (None, name)
         ]
-        if len(wrong) != 1 or rule.level <= max(endpoint.priority, won.level):
+        if len(wrong) != 1 or rule.level <= max(endpoint.priority, _level(won)):
             continue
         criterion, wanted, name = wrong[0]
         assert wanted is not None
         corrected = replace(rule, **{criterion: name})
         # A rule that has the corrected criteria already goes on winning: two can't have the same.
-        wins = won.step is None or step_of(corrected) < won.step
+        wins = won is None or step_of(corrected) < step_of(won)
         if wins and _is_near(moment, endpoint, criterion, wanted, name):
             found.append(
                 {
@@ -166,7 +132,7 @@ def _is_in_use(moment: Moment, endpoint: Endpoint, criterion: str, name: str) ->
     there = moment.state.known_endpoints.values()
     if any(
         other.created_at < moment.as_of
-        and (other.instance, other.database) == (endpoint.instance, endpoint.database)
+        and other.place == endpoint.place
         and getattr(other, criterion) == name
         for other in there
     ):
@@ -200,7 +166,7 @@ def _other_side(moment: Moment, endpoint: Endpoint) -> Row | None:
         return None
     return {
         **_where(endpoint),
-        **dict(zip(CRITERIA, names_of(endpoint), strict=True)),
+        **_names(endpoint),
         "other_instance": other.instance,
         "other_database": other.database,
         "other_rule": other.rule_name,
@@ -209,24 +175,23 @@ def _other_side(moment: Moment, endpoint: Endpoint) -> Row | None:
 
 
 def _more_specific(moment: Moment, endpoint: Endpoint) -> Row | None:
-    rules = own_rules(moment, endpoint, moment.as_of)
-    won = climb(rules, endpoint)
-    if won.rule is None or won.step is None:
-        return None
+    rules = _own_rules(moment, endpoint, moment.as_of)
+    won = deciding_rule(rules, endpoint.names)
     later = [
         rule
         for rule in rules
-        if fits(rule, names_of(endpoint))
-        and step_of(rule) > won.step
+        if won
+        and fits(rule, endpoint.names)
+        and step_of(rule) > step_of(won)
         and rule.level > max(endpoint.priority, won.level)
     ]
-    if not later:
+    if won is None or not later:
         return None
     highest = min(later, key=lambda rule: (-rule.level, step_of(rule)))
     return {
         **_where(endpoint),
-        "winning_rule": won.rule.name,
-        "winning_step": won.step,
+        "winning_rule": won.name,
+        "winning_step": step_of(won),
         "winning_level": won.level,
         "rule": highest.name,
         "step": step_of(highest),
