@@ -2,15 +2,13 @@
 
 import os
 import re
-import shutil
-from collections.abc import Callable
-from copy import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from pyspark.sql import SparkSession
 
 from pipelines.commands import launch
 from pipelines.config.captures.known import read_known
@@ -18,89 +16,76 @@ from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.console.invocation import name_command
 from pipelines.storage.damage import MOST_TOLD, find_damage
 from schemas.outputs import CAPTURES
-from tests.field.running import run
-from tests.support.factories import at
-from tests.support.harness import Project, difference
-from tests.support.small_project import a_bit_of_everything, project_in
+from tests.field.running import Case
+from tests.support.harness import difference
 
 pytestmark = pytest.mark.slow
 
-TO_DO = "Put it back, or rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 
-
-@pytest.fixture(scope="module")
-def published(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = project_in(tmp_path_factory.mktemp("published"))
-    project.add(a_bit_of_everything())
-    project.run(embedded, at(60))
-    return project
-
-
-def data_file(project: Project, table: str) -> tuple[str, Path]:
+def data_file(case: Case, table: str) -> tuple[str, Path]:
     """The path of its data file of open rows in the table's log, and where it is."""
-    folder = project.folder / "warehouse" / table
+    folder = case.folder / "warehouse" / table
     file = Path(max(DeltaTable(str(folder)).file_uris()).removeprefix("file://"))
     return str(file.relative_to(folder)), file
 
 
-def spoilt(whole: bytes) -> bytes:
-    """Zeros in the footer."""
-    return whole[:-200] + bytes(100) + whole[-100:]
+@contextmanager
+def spoilt_log(case: Case) -> Iterator[Path]:
+    """The first commit of a table, of which only the first bytes are left for a while."""
+    log = case.folder / "warehouse" / "endpoints" / "_delta_log" / f"{0:020}.json"
+    whole = log.read_bytes()
+    log.write_bytes(whole[:100])
+    try:
+        yield log
+    finally:
+        log.write_bytes(whole)
 
 
-DAMAGE: dict[str, tuple[Callable[[bytes], bytes] | None, str]] = {
-    "gone": (None, "is gone"),
-    "cut": (lambda whole: whole[:50], "has 50 bytes in place of {size:,}"),
-    "spoilt": (spoilt, "is no Parquet file any more ("),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_job_names_the_damaged_file(
-    published: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    monkeypatch.setattr(launch, "_suspects", [])
-    # A copy, of which the engine of this process knows no file yet.
-    project = copy(published)
-    project.folder = tmp_path / "copy"
-    shutil.copytree(published.folder, project.folder)
-    spoil, said = DAMAGE[damage]
-    path, file = data_file(project, "message_events")
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        pytest.param(None, "is gone", id="gone"),
+        pytest.param(lambda whole: whole[:50], "has 50 bytes in place of {size:,}", id="cut"),
+        pytest.param(
+            lambda whole: whole[:-200] + bytes(100) + whole[-100:],
+            "is no Parquet file any more (",
+            id="zeros in the footer",
+        ),
+    ],
+)
+def test_a_job_names_the_damaged_file(copied: Case, left: Callable[[bytes], bytes] | None, said: str) -> None:
+    """The engine of this process knows no file of the copy yet."""
+    path, file = data_file(copied, "message_events")
     whole = file.read_bytes()
-    file.write_bytes(spoil(whole)) if spoil else file.unlink()
-    done = run("explain", "--config", project.config, "--message", "c3/4")
+    file.write_bytes(left(whole)) if left else file.unlink()
+    done = copied.job("explain", "--message", "c3/4")
     assert done.code == 1
-    [last] = done.err.splitlines()[-1:]
-    begin = f"error: warehouse: {project.folder}/warehouse/message_events: its data file {path} "
+    last = done.err.splitlines()[-1]
+    begin = f"error: warehouse: {copied.folder}/warehouse/message_events: its data file {path} "
     assert last.startswith(begin + said.format(size=len(whole)))
-    assert last.endswith(f". {TO_DO}")
+    assert last.endswith(". Put it back, or rebuild the warehouse (docs/operations.md, Rebuild a warehouse)")
 
 
-def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Project, tmp_path: Path) -> None:
-    warehouse = f"{published.folder}/warehouse"
+def test_what_an_as_of_had_is_made_again(copied: Case, tmp_path: Path) -> None:
+    warehouse = f"{copied.folder}/warehouse"
     for whole in (warehouse, f"file:{warehouse}", str(tmp_path)):
         assert find_damage(whole) == []
-    before = published.table("receive_schedule")
-    path, file = data_file(published, "receive_schedule")
+    before = copied.table("receive_schedule")
+    path, file = data_file(copied, "receive_schedule")
     file.unlink()
     assert find_damage(warehouse) == [
         f"warehouse: {warehouse}/receive_schedule: its data file {path} is gone. Put it back, or run "
         f"{name_command('nightly')} --as-of 2026-11-20T13:00:00Z again, which writes it again"
     ]
-    published.run(embedded, at(60))
+    assert copied.job("schedules", "--as-of", "2026-11-20T13:00:00Z").code == 0
     assert find_damage(warehouse) == []
-    assert difference(published.table("receive_schedule"), before) == []
+    assert difference(copied.table("receive_schedule"), before) == []
 
 
-def test_a_damaged_log_is_said_in_place_of_files_and_ten_files_at_most(published: Project) -> None:
+def test_a_damaged_log_is_said_in_place_of_files_and_ten_files_at_most(published: Case) -> None:
     warehouse = published.folder / "warehouse"
-    log = warehouse / "endpoints" / "_delta_log" / f"{0:020}.json"
-    whole = log.read_bytes()
-    log.write_bytes(whole[:100])
-    try:
+    with spoilt_log(published):
         [line] = find_damage(str(warehouse))
-    finally:
-        log.write_bytes(whole)
     assert line.startswith(f"warehouse: {warehouse}/endpoints: its log is damaged (")
 
     tables = ["message_events", "endpoint_events", "queue_events", "endpoints", "batches", "files"]
@@ -126,23 +111,17 @@ def test_a_word_of_thousands_of_characters_is_cut() -> None:
     assert launch.cut_words("q" * 1000) == "q" * 1000
 
 
-def test_what_may_not_be_read_is_not_damaged(published: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_read_is_not_damaged(published: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run as root, who may read everything: the system's answer is replaced."""
-    warehouse = published.folder / "warehouse"
-    log = warehouse / "endpoints" / "_delta_log" / f"{0:020}.json"
     may = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(log) and may(path, mode))
-    said = rf"^warehouse: {log} can't be read \(Permission denied\); give this user the right to read it$"
-    with pytest.raises(ConfigError, match=said):
-        find_damage(str(warehouse))
-    whole = log.read_bytes()
-    log.write_bytes(whole[:100])
-    try:
-        done = run("explain", "--config", published.config, "--message", "c3/4")
-    finally:
-        log.write_bytes(whole)
+    with spoilt_log(published) as log:
+        monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(log) and may(path, mode))
+        said = rf"warehouse: {log} can't be read \(Permission denied\); give this user the right to read it$"
+        with pytest.raises(ConfigError, match=f"^{said}"):
+            find_damage(f"{published.folder}/warehouse")
+        done = published.job("explain", "--message", "c3/4")
     assert done.code == 2
-    assert re.search(said.replace("^warehouse", "error: warehouse"), done.err, re.MULTILINE)
+    assert re.search(f"error: {said}", done.err, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
