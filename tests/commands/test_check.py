@@ -1,6 +1,5 @@
 """`priorities check`: a line for each thing, and the exit code of the job that would meet it first."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,8 +10,9 @@ from deltalake import write_deltalake
 from pipelines import cli
 from pipelines.config.find_settings import VARIABLE
 from pipelines.engine import packages
-from tests.support.processes import PATIENCE, ROOT, environment
+from tests.support.processes import ROOT, ended
 
+HEADER = "event_id,event_time\n"
 GIVEN = "  endpoint_events: {path: events/endpoint_events, format: json}"
 
 
@@ -57,11 +57,8 @@ def test_settings_that_are_wrong(project: Path, capsys: pytest.CaptureFixture[st
     assert lines["inputs"] == lines["disk"] == ["-     not looked at, because of the above"]
 
 
-def test_no_settings_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+def test_no_settings_at_all(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "priorities.yaml").unlink()
     code, lines = check(capsys)
     assert code == 2
     assert lines["settings"][0].startswith("ERROR settings: none found; name the file with --config or ")
@@ -72,15 +69,10 @@ def test_no_settings_at_all(
     [
         ("json", "a", '{"event_id": "1"\n', ":1: is no JSON object; write one object a line"),
         ("json", "a", '{"event_id": 1}\n', ":1: field event_id is 1; it must be string"),
-        (
-            "csv",
-            "a",
-            "event_id,event_time\n",
-            "the header has only event_id and event_time of the 13 columns",
-        ),
+        ("csv", "a", HEADER, "the header has only event_id and event_time of the 13 columns"),
         ("parquet", "a", "no file of that", "not a readable Parquet file"),
         ("json", "a.gz", '{"event_id": "1"}\n', "it is not compressed, although its name ends .gz"),
-        ("csv", "a.bz2", "event_id,event_time\n", "it is not compressed, although its name ends .bz2"),
+        ("csv", "a.bz2", HEADER, "it is not compressed, although its name ends .bz2"),
     ],
 )
 def test_columns_that_break_the_contract(
@@ -165,18 +157,16 @@ def test_no_engine_and_two_are_one_line(
 
 
 def test_it_needs_no_engine(project: Path) -> None:
-    ask = "import sys; sys.modules['pyspark'] = None; from pipelines import cli; cli.main(['check'])"
-    done = subprocess.run(
-        [sys.executable, "-c", ask],
-        env=environment() | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
+    ask = (
+        "import os, sys; os.chdir(sys.argv.pop()); sys.modules['pyspark'] = None\n"
+        "from pipelines import cli; cli.main(['check'])"
     )
+    done = ended([sys.executable, "-c", ask, project], {"PYTHONPATH": str(ROOT)})
     assert (done.returncode, done.stderr) == (2, "")
-    lines = [line.split()[:2] for line in done.stdout.splitlines()]
-    assert lines[:4] == [["settings", "ok"], ["catalog", "ok"], ["rules", "ok"], ["engine", "ERROR"]]
-    assert lines[4:] == [["inputs", "-"], ["java", "ok"], ["memory", "ok"], ["disk", "-"]]
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        *(["settings", "ok"], ["catalog", "ok"], ["rules", "ok"], ["engine", "ERROR"]),
+        *(["inputs", "-"], ["java", "ok"], ["memory", "ok"], ["disk", "-"]),
+    ]
 
 
 @pytest.mark.parametrize("name", ["local", "capture"])

@@ -21,29 +21,22 @@ LINES = capture_lines(
 WRITTEN = {".gitignore", ".priorities", "captures", "priorities.yaml"}
 
 
-def test_a_link_that_leads_nowhere_is_in_the_way(tmp_path: Path) -> None:
-    """Nothing is written where it leads."""
-    (tmp_path / "priorities.yaml").symlink_to(tmp_path / "elsewhere.yaml")
-    with pytest.raises(ConfigError, match=r"priorities\.yaml is there already; remove it"):
-        cli.run(["init", str(tmp_path)])
-    assert [path.name for path in tmp_path.iterdir()] == ["priorities.yaml"]
-
-
-def test_the_files_are_settings(tmp_path: Path) -> None:
-    assert cli.run(["init", str(tmp_path / "new" / "folder")]) == 0
-    settings = load_settings(tmp_path / "new" / "folder" / "priorities.yaml")
+def test_the_files_are_settings_with_a_schema(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    assert cli.run(["init", str(folder)]) == 0
+    settings = load_settings(folder / "priorities.yaml")
     assert [*settings.catalog.service_bindings()] == [
         ("SERVER1", "Sales", "OrderService", "OrderQueue"),
         ("SERVER1", "Sales", "ReplyService", "ReplyQueue"),
     ]
-
-
-def test_the_rules_that_stand_in_comments_are_rules(tmp_path: Path) -> None:
-    cli.run(["init", str(tmp_path)])
-    rules = tmp_path / "rules.yaml"
+    for name in FILES:
+        first = (folder / name).read_text().partition("\n")[0]
+        assert (folder / first.removeprefix("# yaml-language-server: $schema=")).is_file()
+    # Rules stand there in comments.
+    rules = folder / "rules.yaml"
     lines = [line[2:] for line in rules.read_text().splitlines() if line.startswith(("# - ", "#   "))]
     rules.write_text("\n".join(lines))
-    assert len(load_settings(tmp_path / "priorities.yaml").rule_history) == 2
+    assert len(load_settings(folder / "priorities.yaml").rule_history) == 2
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -55,17 +48,18 @@ def test_a_file_that_is_there_stays(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_text() == "mine"
 
 
+def test_a_link_that_leads_nowhere_is_in_the_way(tmp_path: Path) -> None:
+    """Nothing is written where it leads."""
+    (tmp_path / "priorities.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    with pytest.raises(ConfigError, match=r"priorities\.yaml is there already; remove it"):
+        cli.run(["init", str(tmp_path)])
+    assert [path.name for path in tmp_path.iterdir()] == ["priorities.yaml"]
+
+
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="can't be written"):
         cli.run(["init", str(tmp_path / "file")])
-
-
-def test_the_first_line_names_a_schema_that_is_there(tmp_path: Path) -> None:
-    cli.run(["init", str(tmp_path)])
-    for name in FILES:
-        first = (tmp_path / name).read_text().partition("\n")[0]
-        assert (tmp_path / first.removeprefix("# yaml-language-server: $schema=")).is_file()
 
 
 @pytest.fixture
@@ -82,18 +76,16 @@ def test_settings_for_a_capture(capture: Path, capsys: pytest.CaptureFixture[str
     assert cli.run(["init", "new dir", "--capture", "saved.txt"]) == 0
     folder = capture.parent / "new dir"
     assert {path.name for path in folder.iterdir()} == WRITTEN
-    assert yaml.safe_load((folder / "priorities.yaml").read_text()) == {
-        "warehouse": "warehouse",
-        "snapshots": [{"path": "captures"}],
-    }
-    load_settings(folder / "priorities.yaml")
+    assert [str(each.path) for each in load_settings(folder / "priorities.yaml").snapshot_entries] == [
+        str(folder / "captures")
+    ]
     assert [path.name for path in (folder / "captures").iterdir()] == ["saved.txt"]
     assert (folder / "captures" / "saved.txt").read_bytes() == capture.read_bytes()
     assert (folder / ".gitignore").read_text() == "warehouse/\ncaptures/\n"
     assert (folder / ".priorities" / "settings.json").is_file()
     assert capsys.readouterr().out.splitlines() == [
         "saved.txt is a capture of SQL1 at 2026-11-24T07:30:00.123456Z: 1 database",
-        f"wrote {Path('new dir', 'priorities.yaml')} and {Path('new dir', 'captures', 'saved.txt')}",
+        "wrote new dir/priorities.yaml and new dir/captures/saved.txt",
         "next:",
         "  cd 'new dir' && priorities nightly --as-of latest",
         "  priorities next --queue SQL1.Claims.ClaimIntakeQueue",
@@ -108,7 +100,7 @@ def test_settings_for_the_sample(
     assert {path.name for path in (tmp_path / "mine").iterdir()} == WRITTEN
     assert len(list((tmp_path / "mine" / "captures").iterdir())) == 3
     assert capsys.readouterr().out.splitlines() == [
-        f"wrote {Path('mine', 'priorities.yaml')} and 3 captures in {Path('mine', 'captures')}",
+        "wrote mine/priorities.yaml and 3 captures in mine/captures",
         "next:",
         "  cd mine && priorities nightly --as-of latest",
         "  priorities why --queue ClaimIntakeQueue --remote-service //acme/portal/Gold",
@@ -131,34 +123,24 @@ def test_a_capture_that_stands_in_its_place(capture: Path, capsys: pytest.Captur
 
 def test_a_folder_of_a_recorder(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder with the folders of days, copied as it is."""
-    names = [f"2026-11-{day}/SQL1-202611{day}T073000Z.jsonl" for day in (23, 24)]
-    for name, id in zip(names, ("6F0B", "6F0C"), strict=True):
-        path = capture.parent / "recorded" / name
+    names = {f"2026-11-{day}/SQL1-202611{day}T073000Z.jsonl" for day in (23, 24)}
+    recorded, captures = capture.parent / "recorded", capture.parent / "new" / "captures"
+    for name, id in zip(sorted(names), ("6F0B", "6F0C"), strict=True):
+        path = recorded / name
         path.parent.mkdir(parents=True)
         text = capture.read_text().replace('"6F0C"', f'"{id}"')
         path.write_text(text.replace("2026-11-24T07", f"{path.parent.name}T07"))
-    (capture.parent / "recorded" / ".recorder-SQL1").touch()
+    (recorded / ".recorder-SQL1").touch()
     assert cli.run(["init", "new", "--capture", "recorded"]) == 0
-    copied = (capture.parent / "new" / "captures").rglob("*.jsonl")
-    assert (
-        sorted(path.relative_to(capture.parent / "new" / "captures").as_posix() for path in copied) == names
-    )
-    out = capsys.readouterr().out.splitlines()
-    assert out[:2] == [
+    assert {path.relative_to(captures).as_posix() for path in captures.rglob("*.jsonl")} == names
+    assert capsys.readouterr().out.splitlines()[:2] == [
         "recorded has 2 captures; the newest is a capture of SQL1 at 2026-11-24T07:30:00.123456Z: 1 database",
-        f"wrote {Path('new', 'priorities.yaml')} and 2 captures in {Path('new', 'captures')}",
+        "wrote new/priorities.yaml and 2 captures in new/captures",
     ]
     # Where the recorder writes, nothing is copied.
-    (capture.parent / "recorded").rename(capture.parent / "captures")
+    recorded.rename(capture.parent / "captures")
     assert cli.run(["init", "--capture", "captures"]) == 0
     assert len([*(capture.parent / "captures").rglob("*.jsonl")]) == 2
-
-
-def test_a_folder_without_captures(capture: Path) -> None:
-    (capture.parent / "empty").mkdir()
-    with pytest.raises(InputError, match="there is no capture in this folder"):
-        cli.run(["init", "new", "--capture", "empty"])
-    assert not (capture.parent / "new").exists()
 
 
 def test_without_messages_it_asks_who_waits(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,33 +165,39 @@ def test_a_copy_has_a_name_that_a_run_reads(capture: Path, name: str, copied: st
     assert [path.name for path in (capture.parent / "new" / "captures").iterdir()] == [copied]
 
 
-@pytest.mark.parametrize("text", ["", "a\n", "".join(f"{line}\n" for line in LINES[:-1])])
-def test_no_whole_capture(capture: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "text", "says"),
+    [
+        ("saved.txt", "", r"saved\.txt"),
+        ("saved.txt", "a\n", r"saved\.txt"),
+        ("saved.txt", "".join(f"{line}\n" for line in LINES[:-1]), r"saved\.txt"),
+        ("missing", "", "--capture missing: there is no such file"),
+        ("empty", "", "there is no capture in this folder"),
+    ],
+)
+def test_no_whole_capture(capture: Path, given: str, text: str, says: str) -> None:
     capture.write_text(text)
-    with pytest.raises(InputError, match=r"saved\.txt"):
-        cli.run(["init", "new", "--capture", "saved.txt"])
+    (capture.parent / "empty").mkdir()
+    with pytest.raises((ConfigError, InputError), match=says):
+        cli.run(["init", "new", "--capture", given])
     assert not (capture.parent / "new").exists()
 
 
-def test_no_such_file(capture: Path) -> None:
-    with pytest.raises(ConfigError, match="--capture missing: there is no such file"):
-        cli.run(["init", "new", "--capture", "missing"])
-
-
-def test_another_capture_of_the_name_stays(capture: Path) -> None:
+@pytest.mark.parametrize(
+    ("there", "says"),
+    [
+        ("captures/saved.txt", "is there already, with other content"),
+        ("priorities.yaml", r"priorities\.yaml is there already"),
+    ],
+)
+def test_what_is_there_stays(capture: Path, there: str, says: str) -> None:
     (capture.parent / "captures").mkdir()
-    (capture.parent / "captures" / "saved.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="is there already, with other content"):
+    (capture.parent / there).write_text("mine")
+    with pytest.raises(ConfigError, match=says):
         cli.run(["init", "--capture", "saved.txt"])
-    assert (capture.parent / "captures" / "saved.txt").read_text() == "mine"
-    assert not (capture.parent / "priorities.yaml").exists()
-
-
-def test_settings_that_are_there_stay(capture: Path) -> None:
-    (capture.parent / "priorities.yaml").write_text("mine")
-    with pytest.raises(ConfigError, match=r"priorities\.yaml is there already"):
-        cli.run(["init", "--capture", "saved.txt"])
-    assert {path.name for path in capture.parent.iterdir()} == {"priorities.yaml", "saved.txt"}
+    assert (capture.parent / there).read_text() == "mine"
+    files = {path for path in capture.parent.rglob("*") if path.is_file()}
+    assert files == {capture, capture.parent / there}
 
 
 LOG = "LogId,ProcessedAt,Direction,Handle,SeqNo,MsgType,Body\n"

@@ -2,8 +2,6 @@
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,15 +32,6 @@ def settings(tmp_path: Path) -> Settings:
     return load_settings(tmp_path / "settings.yaml")
 
 
-@contextmanager
-def umask(mask: int) -> Iterator[None]:
-    before = os.umask(mask)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -51,15 +40,19 @@ def write(out: Path, text: str = "new") -> None:
     write_whole(text, plain_file(out))
 
 
-@pytest.mark.parametrize(("mask", "expected"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+@pytest.mark.parametrize(("mask", "expected"), [(0o022, 0o644), (0o077, 0o600)])
 def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path, mask: int, expected: int) -> None:
-    with umask(mask):
-        write(tmp_path / "page.html")
-    assert mode(tmp_path / "page.html") == expected
-    assert (tmp_path / "page.html").read_text() == "new"
+    # A name may have as many characters.
+    page = tmp_path / ("x" * 255)
+    before = os.umask(mask)
+    try:
+        write(page)
+    finally:
+        os.umask(before)
+    assert (mode(page), page.read_text()) == (expected, "new")
 
 
-@pytest.mark.parametrize("before", [0o600, 0o640, 0o664, 0o755])
+@pytest.mark.parametrize("before", [0o600, 0o755])
 def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, before: int) -> None:
     page = tmp_path / "page.html"
     page.write_text("old")
@@ -71,14 +64,13 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, before: int) -> 
 
 def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    page, link, dangling = tmp_path / "there" / "page.html", tmp_path / "link", tmp_path / "dangling"
+    page, new = tmp_path / "there" / "page.html", tmp_path / "there" / "new.html"
     page.write_text("old")
-    link.symlink_to(page)
-    dangling.symlink_to("there/new.html")
-    write(link)
-    write(dangling)
-    assert [link.is_symlink(), dangling.is_symlink()] == [True, True]
-    assert [file.read_text() for file in (page, tmp_path / "there" / "new.html")] == ["new", "new"]
+    for link, leads_to in ((tmp_path / "link", page), (tmp_path / "dangling", new)):
+        link.symlink_to(leads_to)
+        write(link)
+        assert link.is_symlink()
+        assert leads_to.read_text() == "new"
 
 
 def test_a_link_to_another_disk(tmp_path: Path) -> None:
@@ -93,16 +85,10 @@ def test_a_link_to_another_disk(tmp_path: Path) -> None:
         other.unlink(missing_ok=True)
 
 
-def test_a_name_as_long_as_a_name_may_be(tmp_path: Path) -> None:
-    write(tmp_path / ("x" * 255))
-    assert (tmp_path / ("x" * 255)).read_text() == "new"
-
-
 @pytest.mark.parametrize(
     ("name", "says"),
     [
         ("/dev/null", "it is a device or a pipe"),
-        ("/dev/full", "it is a device or a pipe"),
         ("pipe", "it is a device or a pipe"),
         ("link to pipe", "it is a device or a pipe"),
         ("folder", "it is a folder"),
@@ -139,10 +125,8 @@ def test_what_is_no_plain_file(tmp_path: Path, name: str, says: str) -> None:
         "catalog.yaml",
         "rules/a.yaml",
         "messages.jsonl",
-        "endpoint_events/new.jsonl",
         "endpoint_events/page.html",
         "warehouse/page.html",
-        "warehouse/runs/_delta_log/page.html",
         "answers/page.html",
         "link/page.html",
         "another name of the settings",
@@ -150,7 +134,6 @@ def test_what_is_no_plain_file(tmp_path: Path, name: str, says: str) -> None:
 )
 def test_a_file_that_the_job_reads(tmp_path: Path, settings: Settings, name: str) -> None:
     (tmp_path / "answers").mkdir()
-    (tmp_path / "warehouse" / "runs" / "_delta_log").mkdir(parents=True)
     (tmp_path / "link").symlink_to("endpoint_events")
     (tmp_path / "another name of the settings").hardlink_to(tmp_path / "settings.yaml")
     target = plain_file(tmp_path / name)
