@@ -5,12 +5,7 @@ import traceback
 
 import pytest
 
-from pipelines.capture.connection import (
-    connection_string,
-    driver_errors,
-    hide_passwords,
-    open_connection,
-)
+from pipelines.capture.connection import connection_string, driver_errors, hide_passwords, open_connection
 from pipelines.config.errors import ConfigError, ServerError
 from tests.support.dbapi import Driver, DriverError
 
@@ -89,10 +84,11 @@ def test_the_connection_commits_by_itself_and_is_closed(monkeypatch: pytest.Monk
 def test_a_login_that_is_refused_and_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Driver()
     driver.refuses = DriverError("Login failed")
-    for module, error, says in (
-        (driver, ServerError, r"^capture: the connection failed: Login failed$"),
-        (None, ConfigError, "mssql-python is not installed; install the extra capture"),
-    ):
-        monkeypatch.setitem(sys.modules, "mssql_python", module)
-        with pytest.raises(error, match=says), open_connection(LOGIN):
-            pass
+    monkeypatch.setitem(sys.modules, "mssql_python", driver)
+    refused = pytest.raises(ServerError, match=r"^capture: the connection failed: Login failed$")
+    with refused, open_connection(LOGIN):
+        pass
+    monkeypatch.setitem(sys.modules, "mssql_python", None)
+    no_driver = pytest.raises(ConfigError, match="mssql-python is not installed; install the extra capture")
+    with no_driver, open_connection(LOGIN):
+        pass

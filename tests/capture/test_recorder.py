@@ -44,7 +44,7 @@ class Timer(Clock):
 
 
 class Server(Driver):
-    """Answers each batch with the endpoints that it has by then; a failure stands for an answer."""
+    """Answers each batch with the endpoints that it has by then; `on_ask` may change what it does."""
 
     def __init__(self, timer: Timer) -> None:
         super().__init__()
@@ -53,11 +53,13 @@ class Server(Driver):
         self.takes: dict[int, float] = {}
         self.fails: dict[int, Exception] = {}
         self.endpoints: Callable[[int], list[str]] = lambda number: []
+        self.on_ask: Callable[[int], None] = lambda number: None
         self.asked_at: list[float] = []
 
     def cursor(self) -> Cursor:
         number = len(self.asked_at)
         self.asked_at.append(self.timer.seconds)
+        self.on_ask(number)
         taken_at = (START + timedelta(seconds=self.timer.seconds)).isoformat()[:19] + "Z"
         rows: list[Row] = [
             {"database": "Claims", "view": "conversation_endpoints", "row": {"conversation_handle": handle}}
@@ -145,16 +147,14 @@ def test_a_light_capture_leaves_out_the_endpoints_that_were_shown(case: Case) ->
 
 
 def test_a_light_capture_that_failed_has_shown_nothing(case: Case) -> None:
-    case.server.endpoints = lambda number: [["a"], ["b"], ["b"]][number]
-    cut = case.server.cursor
+    server = case.server
+    server.endpoints = lambda number: [["a"], ["b"], ["b"]][number]
+    server.most_at_once = 1
 
-    def cursor() -> Cursor:
-        found = cut()
-        case.server.fails_after = case.server.fetched + 2 if len(case.server.asked_at) == 2 else None
-        case.server.most_at_once = 1
-        return found
+    def break_off(number: int) -> None:
+        server.fails_after = server.fetched + 2 if number == 1 else None
 
-    case.server.cursor = cursor  # type: ignore[method-assign]
+    server.on_ask = break_off
     assert case.record(minutes=15) == 2
     assert [case.endpoints_in(name) for name, _ in case.heard.written] == [["a"], ["b"]]
     assert case.heard.errors == ["capture: the server answered: Communication link failure"]
@@ -169,9 +169,8 @@ def test_beats_that_a_long_capture_covers_are_left_out(case: Case) -> None:
 
 def test_skips_are_told_once_an_hour(case: Case) -> None:
     case.server.takes = dict.fromkeys(range(20), 6 * MINUTE)
-    case.record(minutes=150)
+    assert case.record(minutes=150) == 15
     assert case.heard.skips == [1, 6, 6, 2]
-    assert len(case.server.asked_at) == 15
 
 
 def test_a_server_that_fails_is_asked_after_longer_and_longer(case: Case) -> None:
@@ -192,13 +191,7 @@ def test_a_full_capture_that_failed_makes_the_next_one_full(case: Case) -> None:
 
 def test_another_server_under_the_same_name_is_read_whole(case: Case) -> None:
     case.server.endpoints = lambda number: ["a"]
-    switched = case.server.cursor
-
-    def cursor() -> Cursor:
-        case.server.name = "SQL2" if len(case.server.asked_at) else "SQL1"
-        return switched()
-
-    case.server.cursor = cursor  # type: ignore[method-assign]
+    case.server.on_ask = lambda number: setattr(case.server, "name", "SQL2" if number else "SQL1")
     case.record(minutes=20)
     assert case.server.executed == ["full", "light", "full", "light"]
     assert case.endpoints_in(case.heard.written[2][0]) == ["a"]
@@ -235,15 +228,12 @@ def test_a_server_that_hangs_is_given_up_and_nothing_of_it_is_written(
     monkeypatch.setattr(recorder, "LEAST_PATIENCE", 0.2)
     monkeypatch.setattr(recorder, "INTERVALS_OF_PATIENCE", 0)
     answers = Event()
-    normal = case.server.cursor
 
-    def cursor() -> Cursor:
-        if len(case.server.asked_at) == 0:
-            case.server.asked_at.append(0.0)
+    def hang_at_first(number: int) -> None:
+        if number == 0:
             answers.wait(60)
-        return normal()
 
-    case.server.cursor = cursor  # type: ignore[method-assign]
+    case.server.on_ask = hang_at_first
     assert case.record(minutes=10) == 1
     answers.set()
     assert case.heard.errors == ["capture: the server has not answered for 0.2 s"]
@@ -251,13 +241,7 @@ def test_a_server_that_hangs_is_given_up_and_nothing_of_it_is_written(
 
 
 def test_a_signal_ends_it_behind_the_capture(case: Case) -> None:
-    normal = case.server.cursor
-
-    def cursor() -> Cursor:
-        case.timer.stop.set()
-        return normal()
-
-    case.server.cursor = cursor  # type: ignore[method-assign]
+    case.server.on_ask = lambda number: case.timer.stop.set()
     assert case.record(minutes=60) == 1
 
 
@@ -277,24 +261,25 @@ def test_one_recorder_a_server_and_folder(tmp_path: Path) -> None:
             pass
     with only_recorder(tmp_path, "SQL1\\A"):
         pass
-
-
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="can't be written"), only_recorder(tmp_path / "file", "SQL1"):
+    no_folder = pytest.raises(OutputError, match="can't be written")
+    with no_folder, only_recorder(day / other, "SQL1"):
         pass
 
 
-def known(path: Path, taken_at: datetime, **other: Any) -> KnownCapture:
-    stat = path.stat()
-    found: Row = {
-        "path": str(path.resolve()),
-        "length": stat.st_size,
-        "sha256": read_capture(str(path), None).sha256,
-        "taken_at": taken_at,
-    }
-    rest: Row = {"id": "1", "server": "SQL1", "instance": "SQL1", "first_seen": None}
-    return KnownCapture(**rest, modified_at=START, databases=(), catalogs={}, **(found | other))
+def known(path: Path, taken_at: datetime, sha256: str | None = None) -> KnownCapture:
+    return KnownCapture(
+        path=str(path.resolve()),
+        length=path.stat().st_size,
+        sha256=sha256 or read_capture(str(path), None).sha256,
+        taken_at=taken_at,
+        id="1",
+        server="SQL1",
+        instance="SQL1",
+        first_seen=None,
+        modified_at=START,
+        databases=(),
+        catalogs={},
+    )
 
 
 def test_what_a_warehouse_has_taken_is_deleted_after_a_time(case: Case) -> None:
@@ -309,8 +294,7 @@ def test_what_a_warehouse_has_taken_is_deleted_after_a_time(case: Case) -> None:
     keep = timedelta(minutes=5)
     assert delete_older(case.folder, captures, taken[3], keep) == [paths[0].resolve()]
     captures[1] = known(paths[1], taken[1])
-    assert delete_older(case.folder, captures, taken[3] + keep, keep) == [
-        path.resolve() for path in paths[1:3]
-    ]
+    deleted = [path.resolve() for path in paths[1:3]]
+    assert delete_older(case.folder, captures, taken[3] + keep, keep) == deleted
     assert [path.name for path in case.folder.iterdir()] == ["2026-11-29"]
     assert outside.exists()

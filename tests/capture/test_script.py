@@ -42,7 +42,6 @@ def test_the_grammar_reads_all_of_it(tree: BaseSegment) -> None:
     assert [each.raw for each in tree.recursive_crawl("unparsable")] == []
     assert "".join(each.raw for each in tree.raw_segments) == SCRIPT
     assert len([*tree.recursive_crawl("batch")]) == 1
-    assert len([*tree.recursive_crawl("statement")]) > 90
 
 
 def test_it_writes_only_its_own_tables(tree: BaseSegment) -> None:
