@@ -40,11 +40,8 @@ def rules() -> list[Row]:
     """The rules in the table of the page."""
     found = re.findall(r"^\| (\w+DB) \| (\w+) \| (\w+) \| ANY \| (\d+) \|$", PAGE, re.MULTILINE)
     assert len(found) == 4
-    criteria = {"effective_from": at("00:00")}
     return [
-        create_rule(
-            name, int(level), instance=INSTANCES[where], database=where, contract=contract, **criteria
-        )
+        create_rule(name, int(level), instance=INSTANCES[where], database=where, contract=contract)
         for where, name, contract, level in found
     ]
 
@@ -126,10 +123,7 @@ def test_receive_schedule(top: int | None, expected: str) -> None:
     ("starvation", "expected"),
     [
         (None, "gold/1 8 8, gold/2 8 8, plain/2 5 5, batch/0 10 5"),
-        (
-            {"after_seconds": 3500, "raise_by": 4},
-            "plain/2 5 9, gold/1 8 8, gold/2 8 8, batch/0 10 5",
-        ),
+        ({"after_seconds": 3500, "raise_by": 4}, "plain/2 5 9, gold/1 8 8, gold/2 8 8, batch/0 10 5"),
     ],
 )
 def test_transmission_schedule(starvation: Row | None, expected: str) -> None:

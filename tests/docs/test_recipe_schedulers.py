@@ -8,19 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.storage.lock import only_writer
 from tests.support.factories import NOON, at
 from tests.support.packages import needs
 from tests.support.processes import ROOT, environment
-from tests.support.recipes import (
-    FOLDER,
-    SCRIPTS,
-    Place,
-    blocks,
-    cron_lines,
-    files,
-    lines_of,
-)
+from tests.support.recipes import FOLDER, SCRIPTS, Place, blocks, cron_lines, files, lines_of
 
 
 def test_the_crontab() -> None:
@@ -30,57 +21,49 @@ def test_the_crontab() -> None:
         assert set(re.findall(rf"{FOLDER}/\w+\.sh", command)) <= files().keys()
 
 
-def require_alert(place: Place, code: int, text: str) -> None:
-    """Run the night's line of the crontab, and see that one mail has the exit code and its meaning."""
-    (_, command), _ = cron_lines()
-    place.sh(command)
-    subject, line = place.mails
-    assert subject.startswith("-s priorities on "), place.log
-    assert subject.endswith(f": exit code {code} dba@example.com"), place.log
-    assert text in line
+@pytest.mark.parametrize(
+    ("call", "mailed"),
+    [
+        ("alert.sh 1", "exit code 1 dba@example.com: A capture or a command failed."),
+        ("alert.sh", "exit code unknown dba@example.com: A capture or a command failed."),
+        ("alert.sh 2", "exit code 2 dba@example.com: Settings, catalog or rules are wrong."),
+        ("alert.sh 3", "exit code 3 dba@example.com: An input breaks its contract,"),
+        ("alert.sh 5", "exit code 5 dba@example.com: Another command was writing the warehouse."),
+        ("alert.sh 6", "exit code 6 dba@example.com: The night is published, but"),
+        ("EXIT_STATUS=TERM alert.sh", "exit code TERM dba@example.com: A capture or a command failed."),
+        ("alert.sh 0", ""),
+        ("EXIT_STATUS=0 alert.sh", ""),
+    ],
+)
+def test_an_alert_says_what_an_exit_code_means(place: Place, call: str, mailed: str) -> None:
+    place.sh(call.replace("alert.sh", f"{FOLDER}/alert.sh"))
+    _, _, mail = ": ".join(place.mails).partition("-s priorities on ")
+    assert mail.partition(": ")[2].startswith(mailed)
+    assert (mail == "") == (mailed == "")
 
 
-def test_an_alert_of_wrong_settings(place: Place) -> None:
+def test_the_line_of_cron_mails_the_exit_code_of_the_night(place: Place) -> None:
     place.serve_both()
     (place.folder / "priorities.yaml").write_text("warehouse: warehouse\nsnapshot: []\n")
-    require_alert(place, 2, "Correct the line that the log names")
+    (_, command), _ = cron_lines()
+    place.sh(command)
+    assert ": exit code 2 " in place.mails[0], place.log
     assert "did you mean 'snapshots'?" in place.log
 
 
-def test_an_alert_of_a_broken_capture(place: Place) -> None:
-    place.serve("SQL1", lines_of("SQL1", at(-10), 1)[:-1])
-    require_alert(place, 3, "An input breaks its contract")
-    assert "error: captures/SQL1-20261120T115000Z.jsonl:21: " in place.log
-
-
-def test_an_alert_of_another_writer(place: Place) -> None:
-    place.serve_both()
-    with only_writer(str(place.folder / "warehouse"), "nightly"):
-        require_alert(place, 5, "Another command was writing the warehouse")
-    assert len(list((place.folder / "captures").iterdir())) == 2
-
-
 @pytest.mark.slow
-def test_a_midnight_before_captures_of_three_is_no_empty_night_and_an_alert_of_what_cannot_be_placed(
-    place: Place,
-) -> None:
+def test_an_alert_says_which_conditions_are_not_met(place: Place) -> None:
     place.serve("SQL1", lines_of("SQL1", at(-10), 1))
     place.serve("SQL2", lines_of("SQL2", NOON, 2, known=False))
-    place.sh("for server in SQL1 SQL2; do priorities capture --server $server; done")
-    done = place.sh("priorities nightly --as-of 2026-11-20T00:00:00Z")
-    assert done.returncode == 2
-    assert "no snapshot or event counts yet, the first is of 2026-11-20T11:50:00Z" in done.stderr
-    assert not (place.folder / "warehouse" / "receive_schedule").exists()
-    require_alert(place, 6, "Some messages are not matched to a queue: priorities waiting.")
-
-
-@pytest.mark.slow
-def test_an_alert_of_an_expectation_says_so_and_nothing_of_queues(place: Place) -> None:
-    place.serve_both()
     with (place.folder / "priorities.yaml").open("a", encoding="utf-8") as settings:
         settings.write("expect:\n  - {oldest_wait: 1 min}\n")
-    require_alert(place, 6, "is not met. An expectation is not met: priorities expect.")
-    assert "priorities waiting" not in place.mails[1]
+    (_, command), _ = cron_lines()
+    place.sh(command)
+    assert ": exit code 6 " in place.mails[0], place.log
+    assert place.mails[1].endswith(
+        "is not met. An expectation is not met: priorities expect. Some messages are not matched to a queue: "
+        "priorities waiting."
+    )
 
 
 def test_the_recorder_that_runs_already_is_no_fault(place: Place) -> None:
@@ -96,30 +79,6 @@ def test_the_recorder_that_runs_already_is_no_fault(place: Place) -> None:
         place.install("venv/bin/priorities", f'#!/bin/sh\necho "$*" >>{place.folder}/called\nexit {code}\n')
         assert place.sh(command).returncode == seen
     assert place.called == [options.format("SQL1")] * 3
-
-
-@pytest.mark.parametrize(
-    ("call", "mailed"),
-    [
-        ("alert.sh 1", "exit code 1 "),
-        ("alert.sh 137", "exit code 137 "),
-        ("alert.sh", "exit code "),
-        ("alert.sh 0", None),
-    ],
-)
-def test_alerts_of_other_codes(place: Place, call: str, mailed: str | None) -> None:
-    place.sh(f"{FOLDER}/{call}")
-    assert [mailed is not None and mailed in subject for subject in place.mails[::2]] == (
-        [True] if mailed else []
-    )
-    text = "A capture or a command failed. Read the log, then run it again."
-    assert place.mails[1::2] == ([text] if mailed else [])
-
-
-@pytest.mark.parametrize(("status", "mailed"), [("5", 1), ("TERM", 1), ("0", 0)])
-def test_alerts_of_systemd(place: Place, status: str, mailed: int) -> None:
-    place.sh(f"EXIT_STATUS={status} {FOLDER}/alert.sh")
-    assert [f"exit code {status} " in subject for subject in place.mails[::2]] == [True] * mailed
 
 
 def test_the_units_name_files_and_units_of_the_page() -> None:

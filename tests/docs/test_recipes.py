@@ -13,17 +13,7 @@ from pipelines.config.version import VERSION
 from tests.support.captures import write_capture
 from tests.support.factories import NOON, at
 from tests.support.processes import ROOT
-from tests.support.recipes import (
-    CALLED,
-    FOLDER,
-    PAGE,
-    SERVERS,
-    Place,
-    blocks,
-    cron_lines,
-    files,
-    lines_of,
-)
+from tests.support.recipes import CALLED, FOLDER, PAGE, SERVERS, Place, blocks, cron_lines, files, lines_of
 
 
 def test_the_scripts_are_for_any_shell() -> None:
@@ -35,26 +25,30 @@ def test_the_scripts_are_for_any_shell() -> None:
 
 
 @pytest.mark.long
-def test_nights_of_several_servers_an_upgrade_and_the_way_back(place: Place) -> None:
-    """Of four servers, two have one name."""
+def test_a_night_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(place: Place) -> None:
+    """Of four servers, two have one name, and one does not answer any more."""
+    captures = place.folder / "captures"
     _, settings = blocks(SERVERS, "yaml")
     (place.folder / "priorities.yaml").write_text(settings)
-    place.serve_both()
+    old = ["SQL1-first.jsonl", "SQL1-second.jsonl"]
+    write_capture(captures / old[0], lines_of("SQL1", at(day=-25), 1))
+    write_capture(captures / old[1], lines_of("SQL1", at(day=-20)))
+    for name in old:
+        os.utime(captures / name, (0, 0))
+    place.serve("SQL2", lines_of("SQL2", NOON, 2))
     place.serve("london.example.com", lines_of("SQL1", NOON, 3))
     place.serve("paris.example.com", lines_of("SQL1", NOON, 4))
     (capture,) = blocks(SERVERS, "sh")
     assert place.sh(capture).returncode == 0
-    assert place.night() == 0, place.log
-    servers = {"LONDON": "03", "PARIS": "04", "SQL1": "01", "SQL2": "02"}
-    before = [(NOON, server, number) for server, number in servers.items()]
-    assert place.receive() == before
+    assert place.night() == 1, place.log
+    received = [(NOON, "LONDON", "03"), (NOON, "PARIS", "04"), (NOON, "SQL2", "02")]
+    assert place.receive() == received
 
     place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
     (place.folder / "warehouse.before" / "of_the_last_upgrade").mkdir(parents=True)
     upgrade, back = blocks("Upgrade", "sh")
     done = place.sh(f"set -e\n{upgrade}")
     assert done.returncode == 0, done.stderr
-    assert place.receive() == before
     assert [path.name for path in (place.folder / "warehouse.before").glob("of_the*")] == []
 
     # A later version has added a column, so the earlier one refuses the warehouse.
@@ -63,23 +57,28 @@ def test_nights_of_several_servers_an_upgrade_and_the_way_back(place: Place) -> 
     assert place.night() == 1
     assert "column of_a_later_version was added" in place.log
     done = place.sh(f"set -e\n{back}")
-    assert done.returncode == 0, done.stderr
-    assert place.receive() == before
-    installs = [line for line in place.called if line.startswith("pip ")]
+    assert (done.returncode, place.receive()) == (0, received), done.stderr
     extras = "conversation-priorities[embedded,capture]"
-    assert installs == [
+    assert [line for line in place.called if line.startswith("pip ")] == [
         f"pip install --upgrade --find-links wheels {extras}",
         f"pip install --find-links wheels {extras}=={VERSION}",
     ]
 
-    # A day later SQL2 does not answer, and a reader of SQL1 has taken nothing. One name is said otherwise.
-    (place.folder / "priorities.yaml").write_text(settings.replace("instance: LONDON", "instance: OXFORD"))
-    place.silence("SQL2")
-    place.serve("SQL1", lines_of("SQL1", at(day=1), 1))
-    said = place.log.count("the latest")
-    assert place.night() == 1, place.log
-    assert place.receive()[4:] == [(at(day=1), server, number) for server, number in servers.items()]
-    assert place.log.count("the latest") == said + 1
+    # The week prunes old days and moves their captures away; a rebuild takes them.
+    _, (_, week) = cron_lines()
+    place.install("weekly.sh", place.here(files()[f"{FOLDER}/weekly.sh"]).replace("days 100", "days 10"))
+    place.sh(week)
+    log = (place.folder / "log" / "weekly.log").read_text()
+    assert place.mails == [], log
+    assert "message_events: delete 1 closed day, 2026-10-31 to 2026-10-31" in log
+    kept = {path.name for path in captures.iterdir()}
+    assert kept.isdisjoint(old)
+    assert sorted(path.name for path in (place.folder / "archive" / "captures").iterdir()) == old
+    _, rebuild = blocks("Limit disk use", "sh")
+    place.sh(rebuild)
+    assert {path.name for path in captures.iterdir()} == kept | {*old}
+    assert place.receive() == received
+    assert (place.folder / "warehouse.old" / "runs").exists()
 
 
 def test_a_password_comes_from_the_file_login(place: Place) -> None:
@@ -89,44 +88,6 @@ def test_a_password_comes_from_the_file_login(place: Place) -> None:
     assert place.night() == 0, place.log
     secret = "UID=capture;PWD=..."
     assert place.called == [f"capture {secret}"] * 2 + [f"nightly {secret}"]
-
-
-@pytest.mark.long
-def test_a_week_and_a_rebuild(place: Place) -> None:
-    """The week prunes old days and moves their captures away; nights go on, and a rebuild takes them."""
-    captures = place.folder / "captures"
-    write_capture(captures / "SQL1-first.jsonl", lines_of("SQL1", at(day=-25), 1))
-    old = place.serve("SQL1", lines_of("SQL1", at(day=-20)))
-    assert place.night() == 1, place.log
-    new = place.serve("SQL2", lines_of("SQL2", NOON, 2))
-    assert place.night() == 0, place.log
-    tables = place.receive()
-    assert tables == [(NOON, "SQL2", "02")]
-    for name in ("SQL1-first.jsonl", old):
-        os.utime(captures / name, (0, 0))
-
-    _, (_, week) = cron_lines()
-    place.install("weekly.sh", place.here(files()[f"{FOLDER}/weekly.sh"]).replace("days 100", "days 10"))
-    place.sh(week)
-    log = (place.folder / "log" / "weekly.log").read_text()
-    assert place.mails == [], log
-    assert "message_events: delete 1 closed day, 2026-10-31 to 2026-10-31" in log
-    assert [path.name for path in captures.iterdir()] == [new]
-    assert sorted(path.name for path in (place.folder / "archive" / "captures").iterdir()) == [
-        old,
-        "SQL1-first.jsonl",
-    ]
-
-    place.silence("SQL1")
-    assert place.night() == 1, place.log
-    assert "nothing new" in place.log
-    assert place.receive() == tables
-
-    _, rebuild = blocks("Limit disk use", "sh")
-    place.sh(rebuild)
-    assert sorted(path.name for path in captures.iterdir()) == [old, "SQL1-first.jsonl", new]
-    assert place.receive() == tables
-    assert (place.folder / "warehouse.old" / "runs").exists()
 
 
 def test_the_extras_are_those_of_the_package() -> None:
