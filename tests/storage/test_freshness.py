@@ -1,6 +1,6 @@
 """How far the data goes, and how old it is at an as_of."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage.batches import CompletedBatches
-from pipelines.storage.freshness import (
-    describe_age,
-    find_first_data,
-    find_newest_data,
-    latest_as_of,
-)
+from pipelines.storage.freshness import describe_age, find_first_data, find_newest_data, latest_as_of
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import Row, at, endpoint_event, message_event, queue_event
 from tests.support.written import warehouse_of
@@ -23,18 +18,9 @@ MOMENT = timedelta(microseconds=1)
 
 def batch(source: str, newest_data: datetime | None, **changes: Any) -> Row:
     """A row of `batches` with one accepted event."""
-    return {
-        "batch": 1,
-        "source": source,
-        "events": 1,
-        "accepted": 1,
-        "duplicates": 0,
-        "rejected": 0,
-        "newest": at(500),
-        "bindings": "b",
-        "newest_data": newest_data,
-        **changes,
-    }
+    counts = {"events": 1, "accepted": 1, "duplicates": 0, "rejected": 0}
+    times = {"newest": at(500), "newest_data": newest_data}
+    return {"batch": 1, "source": source, **counts, **times, "bindings": "b", **changes}
 
 
 def view(taken_at: datetime, **changes: Any) -> Row:
@@ -70,6 +56,7 @@ COMPLETED = CompletedBatches(
 @pytest.mark.parametrize(
     ("as_of", "newest"),
     [
+        pytest.param(datetime(1, 1, 1, tzinfo=UTC), None, id="the beginning of time has no hour before"),
         pytest.param(at(-200), None, id="what a snapshot says about earlier times is no earlier data"),
         pytest.param(at(0), None, id="an event counts before as_of"),
         pytest.param(at(0) + MOMENT, at(0), id="the first event"),
@@ -85,16 +72,9 @@ def test_the_newest_data(warehouse: Warehouse, as_of: datetime, newest: datetime
     assert find_newest_data(warehouse, COMPLETED, as_of) == newest
 
 
-def test_an_as_of_at_the_beginning_of_time_has_no_hour_before(warehouse: Warehouse) -> None:
-    assert find_newest_data(warehouse, COMPLETED, datetime(1, 1, 1, tzinfo=at().tzinfo)) is None
-
-
-def test_an_event_that_is_more_than_an_hour_older_is_found(warehouse: Warehouse) -> None:
+def test_events_of_hours_ago_and_the_first_data_are_those_of_completed_batches(warehouse: Warehouse) -> None:
     events_only = CompletedBatches([batch("queue_events", at(300))])
     assert find_newest_data(warehouse, events_only, at(290)) == at(60)
-
-
-def test_the_first_data_is_that_of_completed_batches(warehouse: Warehouse) -> None:
     assert find_first_data(warehouse, COMPLETED) == at(0)
 
 

@@ -51,14 +51,6 @@ def test_it_is_held_while_its_process_lives_and_taken_over_when_that_was_killed(
     assert not path.exists()
 
 
-def test_one_that_was_let_go_is_free_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "lease"
-    for name in ("one", "other"):
-        with leased(STORE, str(path), name):
-            pass
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_of_two_that_begin_at_once_the_later_one_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

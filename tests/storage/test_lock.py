@@ -49,7 +49,7 @@ def test_who_just_got_the_lock_is_waited_for_until_it_has_said_its_name(tmp_path
         saying.join()
 
 
-def test_a_process_that_was_killed_blocks_nobody(tmp_path: Path) -> None:
+def test_a_process_that_was_killed_and_a_block_that_fails_block_nobody(tmp_path: Path) -> None:
     root = str(tmp_path)
     holder = subprocess.Popen([sys.executable, "-c", HOLDS, root], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
@@ -58,15 +58,10 @@ def test_a_process_that_was_killed_blocks_nobody(tmp_path: Path) -> None:
         pass
     holder.kill()
     holder.communicate()
+    with pytest.raises(ValueError, match="broken"), only_writer(root, "fold"):
+        raise ValueError("broken")
     with only_writer(root, "nightly"):
         assert Path(root, HOLDER).read_text().startswith("nightly")
-
-
-def test_a_block_that_fails_lets_go(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="broken"), only_writer(str(tmp_path), "nightly"):
-        raise ValueError("broken")
-    with only_writer(str(tmp_path), "nightly"):
-        pass
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

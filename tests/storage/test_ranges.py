@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pipelines.storage.ranges import MOST, few_ranges, of_partitions
 
@@ -14,26 +14,18 @@ def day(number: int) -> date:
     return FIRST + number * DAY
 
 
-def test_few_values_are_ranges_of_their_own() -> None:
-    assert few_ranges([day(4), day(1), day(1), day(2)]) == [
-        (day(1), day(1)),
-        (day(2), day(2)),
-        (day(4), day(4)),
-    ]
+def test_values_are_ranges_of_their_own_or_a_step_apart_or_between_the_widest_gaps() -> None:
+    values = [day(4), day(1), day(1), day(2)]
+    assert few_ranges(values) == [(day(1), day(1)), (day(2), day(2)), (day(4), day(4))]
+    assert few_ranges(values, DAY) == [(day(1), day(2)), (day(4), day(4))]
     assert few_ranges([]) == []
-
-
-def test_values_a_step_apart_are_one_range() -> None:
-    assert few_ranges([day(4), day(1), day(2)], DAY) == [(day(1), day(2)), (day(4), day(4))]
-
-
-def test_of_many_values_the_widest_gaps_are_left_out() -> None:
-    values = [day(2 * number) for number in range(100)] + [day(1000), day(500)]
-    ranges = few_ranges(values, DAY)
+    many = [day(2 * number) for number in range(100)] + [day(1000), day(500)]
+    ranges = few_ranges(many, DAY)
     assert len(ranges) == MOST
     assert ranges[-3:] == [(day(36 - 2), day(198)), (day(500), day(500)), (day(1000), day(1000))]
 
 
+@settings(max_examples=30)
 @given(st.sets(st.dates()), st.sampled_from([timedelta(), DAY]))
 def test_ranges_hold_all_values_and_begin_and_end_with_one(values: set[date], step: timedelta) -> None:
     ranges = few_ranges(values, step)
@@ -49,7 +41,4 @@ def test_partitions_as_sql() -> None:
         " OR (closed_on >= DATE'2026-11-01' AND closed_on <= DATE'2026-11-01' AND fold >= 1 AND fold <= 3)"
         " OR (closed_on >= DATE'2026-11-10' AND closed_on <= DATE'2026-11-10' AND fold >= 4 AND fold <= 4)"
     )
-
-
-def test_a_thousand_partitions_are_a_condition_of_few_parts() -> None:
     assert of_partitions((day(2 * number), number) for number in range(1000)).count(" OR ") == MOST - 1

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.storage import table_log
 from pipelines.storage.inputs.paths import local_path
+from pipelines.storage.versions import versions_of
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 
@@ -20,11 +21,12 @@ def first_commits(session: SparkSession, folder: Path) -> dict[str, dict[str, An
         warehouse.create_missing(table)
         lines = (folder / name / "_delta_log" / f"{0:020}.json").read_text().splitlines()
         actions = {name: action for line in lines for name, action in json.loads(line).items()}
-        described = {
-            part: value for part, value in actions["metaData"].items() if part not in ("id", "createdTime")
-        }
+        described = actions["metaData"] | {"id": None, "createdTime": None}
         described["schemaString"] = json.loads(described["schemaString"])
         found[name] = {"protocol": actions["protocol"], "name": None, **described}
+    again = Warehouse(session, str(folder))
+    assert all(again.exists(table) for table in TABLES.values())
+    assert versions_of(str(folder)) == dict.fromkeys(TABLES, 0)
     return found
 
 

@@ -1,6 +1,5 @@
 """What a session has to have before tables are opened in it."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +13,16 @@ from pyspark.sql import SparkSession
 from pipelines.config.errors import ConfigError
 from pipelines.storage.tables import open_table
 from tests.support.factories import at
+from tests.support.processes import ROOT, environment
 from tests.support.written import ended_run, warehouse_of
 
-ROOT = Path(__file__).parents[2]
 DELTA = {"spark.sql.extensions": "some.Other,io.delta.sql.DeltaSparkSessionExtension"}
 ZONE = "spark.sql.session.timeZone"
+COUNTS = """
+import sys
+from pipelines.storage.tables import open_table
+print(open_table(*sys.argv[1:]).count())
+"""
 
 
 def settings_in(folder: Path) -> str:
@@ -60,18 +64,13 @@ def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path:
 
 def test_without_a_session_the_embedded_engine_is_opened(tmp_path: Path) -> None:
     """In a process of its own, as a user has it; no session was ever made there."""
-    code = (
-        "from pipelines.storage.tables import open_table; import sys; "
-        "print(open_table(*sys.argv[1:]).count())"
-    )
     # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
     script = tmp_path / "count.py"
-    script.write_text(code)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+    script.write_text(COUNTS)
     done = subprocess.run(
         [sys.executable, str(script), settings_in(tmp_path), "runs"],
         cwd=ROOT,
-        env=env | {"JAVA_HOME": "/no/java/here", "PYTHONPATH": str(ROOT)},
+        env=environment() | {"JAVA_HOME": "/no/java/here", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,

@@ -21,28 +21,16 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("windows")
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
-        ("C:/data/a b", "file:///C:/data/a%20b"),
-        ("//server/share/x", "file://server/share/x"),
-        ("s3a://bucket/events", "s3a://bucket/events"),
-        ("file:///C:/data", "file:///C:/data"),
-    ],
-)
-def test_an_engine_gets_a_uri(path: str, uri: str) -> None:
-    assert engine_path(path) == uri
-
-
-@pytest.mark.usefixtures("windows")
-def test_a_uri_has_no_pattern(embedded: SparkSession) -> None:
+def test_an_engine_gets_a_uri_without_a_pattern(embedded: SparkSession) -> None:
+    uris = {
+        "C:/data/a b": "file:///C:/data/a%20b",
+        "//server/share/x": "file://server/share/x",
+        "s3a://bucket/events": "s3a://bucket/events",
+        "file:///C:/data": "file:///C:/data",
+    }
+    assert {path: engine_path(path) for path in uris} == uris
     assert literal_paths(embedded, ["C:/data/[a]*.json"]) == ["file:///C:/data/%5Ba%5D%2A.json"]
-
-
-@pytest.mark.usefixtures("windows")
-def test_spark_names_a_folder_by_a_uri() -> None:
-    assert local_folder("file:/C:/warehouse") == "C:/warehouse"
-    assert local_folder("C:/warehouse") == "C:/warehouse"
+    assert local_folder("file:/C:/warehouse") == local_folder("C:/warehouse") == "C:/warehouse"
 
 
 def test_elsewhere_an_engine_gets_the_path() -> None:
@@ -50,13 +38,10 @@ def test_elsewhere_an_engine_gets_the_path() -> None:
         assert engine_path(path) == path
 
 
-@pytest.mark.parametrize("path", ["C:/data/x", "//server/share/x"])
-def test_a_drive_is_no_scheme(path: str) -> None:
-    assert local_path(path) == path
-    assert file_system(path)[1:] == (path, "")
-
-
-def test_a_drive_is_no_scheme_to_delta_rs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drive_is_no_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in ("C:/data/x", "//server/share/x"):
+        assert local_path(path) == path
+        assert file_system(path)[1:] == (path, "")
     monkeypatch.chdir(tmp_path)
     write_deltalake("C:/warehouse/runs", pa.table({"a": [1]}))
     assert DeltaTable("C:/warehouse/runs").version() == 0

@@ -8,6 +8,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.engine.files import is_slow_to_open_files
+from pipelines.storage.inputs import listing
 from pipelines.storage.inputs.listing import MANY_FILES, SMALL_FILE, InputFile, has_many_small_files
 
 
@@ -25,20 +26,21 @@ def test_files_are_many_and_small(count: int, length: int, expected: bool) -> No
     assert has_many_small_files(files) is expected
 
 
-def test_the_new_versions_of_a_delta_input_count_alone(tmp_path: Path) -> None:
+def test_the_new_versions_of_a_delta_input_count_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MANY_FILES", 4)
     path = str(tmp_path / "events")
-    for number in range(MANY_FILES + 2):
+    for number in range(6):
         write_deltalake(path, pa.table({"event_id": [f"e{number}"]}), mode="append")
-    last = MANY_FILES + 1
 
     def taken(since: int | None, version: int) -> bool:
         return has_many_small_files([InputFile("message_events", path, version=version, since=since)])
 
-    assert taken(None, last)
-    assert not taken(None, MANY_FILES - 1)  # so many files, one a version from 0 on
-    assert taken(None, MANY_FILES)
-    assert taken(0, last)
-    assert not taken(1, last)
+    assert not taken(None, 3)  # four files, one a version from 0 on
+    assert taken(None, 4)
+    assert taken(0, 5)
+    assert not taken(1, 5)
 
 
 def test_the_embedded_engine_is_slow_to_open_files(embedded: SparkSession) -> None:

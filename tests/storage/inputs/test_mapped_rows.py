@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ COLUMNS = {
     "size_bytes": {"from": "Body", "length": "bytes"},
 }
 HEADER = ("At", "Conversation", "Side", "Number", "Type", "Body")
+NUMBER = "message_sequence_number"
 ROW = ("2026-11-20 10:00:00", "C1", "I", "0", "1", "abc")
 
 
@@ -58,7 +60,7 @@ class Source:
             rows = with_numbered_ids(rows, lambda frame: frame)
         return sorted(
             (row.asDict() for row in rows.drop("file").collect()),
-            key=lambda row: (str(row["event_time"]), str(row["message_sequence_number"]), row["event_id"]),
+            key=lambda row: (str(row["event_time"]), str(row[NUMBER]), row["event_id"]),
         )
 
 
@@ -88,68 +90,62 @@ def test_a_column_is_taken_translated_measured_or_constant(source: Source) -> No
     }
 
 
-@pytest.mark.parametrize(
-    ("written", "type"),
-    [("1", "Request"), (" 2 ", "Reply"), ("1.0", "Request"), ("7", "Other"), ("", None), ("NULL", None)],
-)
-def test_values_compare_as_short_text(source: Source, written: str, type: str | None) -> None:
-    [row] = source.read(source.csv((*ROW[:4], written, "abc")))
-    assert row["message_type"] == type
-
-
-@pytest.mark.parametrize(
-    ("body", "bytes"), [("abc", 3), ("hé", 3), ("0x", 0), ("0x3C00", 2), ("0x3C0", 5), ("", None)]
-)
-def test_the_length_of_a_body_is_its_bytes(source: Source, body: str, bytes: int | None) -> None:
-    [row] = source.read(source.csv((*ROW[:5], body)))
-    assert row["size_bytes"] == bytes
-
-
-@pytest.mark.parametrize(
-    ("condition", "kept"),
-    [
-        ({"is": "I"}, ["I"]),
-        ({"is": ["T", None]}, ["", "T"]),
-        ({"is_not": ["I"]}, ["", "T"]),
-        ({"is_not": ["I", None]}, ["T"]),
-        ({"is": None}, [""]),
-    ],
-)
-def test_where_says_which_rows_count(source: Source, condition: dict[str, Any], kept: list[str]) -> None:
-    rows = [(*ROW[:2], side, str(number), *ROW[4:]) for number, side in enumerate(("", "I", "T"))]
-    found = source.read(source.csv(*rows), where=[{"from": "Side", **condition}])
-    assert [("", "I", "T")[row["message_sequence_number"]] for row in found] == kept
-
-
-@pytest.mark.parametrize(
-    ("written", "instant", "note"),
-    [
-        ("2026-11-20 10:00:00.1234567", "2026-11-20 09:00:00.123456", None),
-        ("2026-07-01 10:00:00", "2026-07-01 08:00:00", None),
-        ("2026-10-25 01:59:59", "2026-10-24 23:59:59", None),
-        ("2026-10-25 02:30:00", "2026-10-25 00:30:00", "ambiguous_time"),
-        ("2026-10-25 03:00:00", "2026-10-25 02:00:00", None),
-        ("2026-03-29 01:59:59", "2026-03-29 00:59:59", None),
-        ("2026-03-29 02:30:00", None, "time_does_not_exist"),
-        ("2026-03-29 03:00:00", "2026-03-29 01:00:00", None),
-        ("2026-11-20T10:00:00Z", "2026-11-20 10:00:00", "zone_ignored"),
-        ("2026-11-20 10:00:00.5 -05:00", "2026-11-20 15:00:00.500000", "zone_ignored"),
-    ],
-)
-def test_local_times(source: Source, written: str, instant: str | None, note: str | None) -> None:
-    [row] = source.read(source.csv((written, *ROW[1:])), zone="Europe/Berlin")
-    assert (row["event_time"] and str(row["event_time"]), row["time_note"]) == (instant, note)
-    assert row["unreadable"] is None
-
-
-def test_an_offset_moves_times_that_have_none(source: Source) -> None:
-    rows = [("2026-11-20 10:00:00", *ROW[1:]), ("2026-11-20 10:00:00Z", *ROW[1:])]
-    columns = COLUMNS | {"event_time": {"from": "At", "offset": "+05:30"}}
-    found = source.read(source.csv(*rows), columns=columns)
-    assert [(str(row["event_time"]), row["time_note"]) for row in found] == [
-        ("2026-11-20 04:30:00", None),
-        ("2026-11-20 10:00:00", "zone_ignored"),
+def test_values_compare_as_short_text_and_bodies_are_measured_in_bytes(source: Source) -> None:
+    types = {"1": "Request", " 2 ": "Reply", "1.0": "Request", "7": "Other", "": None, "NULL": None}
+    bodies = {"abc": 3, "hé": 3, "0x": 0, "0x3C00": 2, "0x3C0": 5, "": None}
+    rows = [
+        (*ROW[:3], str(number), type, body)
+        for number, (type, body) in enumerate(zip(types, bodies, strict=True))
     ]
+    found = source.read(source.csv(*rows))
+    assert column(found, "message_type") == list(types.values())
+    assert column(found, "size_bytes") == list(bodies.values())
+
+
+@pytest.mark.parametrize(
+    ("of_side", "of_type", "kept"),
+    [
+        ({"is": ["T", None]}, {"is_not": ["1"]}, ["-", "-2", "T", "T2"]),
+        ({"is_not": ["I", None]}, {"is": None}, ["T"]),
+    ],
+)
+def test_where_says_which_rows_count(
+    source: Source, of_side: dict[str, Any], of_type: dict[str, Any], kept: list[str]
+) -> None:
+    """Of rows with all sides and types, none among them."""
+    pairs = list(product(("", "I", "T"), ("", "1", "2")))
+    rows = [(*ROW[:2], side, str(number), type, "") for number, (side, type) in enumerate(pairs)]
+    where = [{"from": "Side", **of_side}, {"from": "Type", **of_type}]
+    found = [pairs[number] for number in column(source.read(source.csv(*rows), where=where), NUMBER)]
+    assert [(side or "-") + type for side, type in found] == kept
+
+
+LOCAL_TIMES = {
+    "2026-11-20 10:00:00.1234567": ("2026-11-20 09:00:00.123456", None),
+    "2026-07-01 10:00:00": ("2026-07-01 08:00:00", None),
+    "2026-10-25 01:59:59": ("2026-10-24 23:59:59", None),
+    "2026-10-25 02:30:00": ("2026-10-25 00:30:00", "ambiguous_time"),
+    "2026-10-25 03:00:00": ("2026-10-25 02:00:00", None),
+    "2026-03-29 01:59:59": ("2026-03-29 00:59:59", None),
+    "2026-03-29 02:30:00": ("None", "time_does_not_exist"),
+    "2026-03-29 03:00:00": ("2026-03-29 01:00:00", None),
+    "2026-11-20T10:00:00Z": ("2026-11-20 10:00:00", "zone_ignored"),
+    "2026-11-20 10:00:00.5 -05:00": ("2026-11-20 15:00:00.500000", "zone_ignored"),
+}
+
+
+def test_local_times_and_times_with_an_offset(source: Source) -> None:
+    rows = [(written, *ROW[1:3], str(number), *ROW[4:]) for number, written in enumerate(LOCAL_TIMES)]
+    file = source.csv(*rows)
+    found = source.read(file, zone="Europe/Berlin")
+    notes = {row[NUMBER]: (str(row["event_time"]), row["time_note"]) for row in found}
+    assert [notes[number] for number in range(len(rows))] == list(LOCAL_TIMES.values())
+    assert set(column(found, "unreadable")) == {None}
+    columns = COLUMNS | {"event_time": {"from": "At", "offset": "+05:30"}}
+    found = source.read(file, columns=columns)
+    notes = {row[NUMBER]: (str(row["event_time"]), row["time_note"]) for row in found}
+    assert notes[1] == ("2026-07-01 04:30:00", None)
+    assert notes[8] == ("2026-11-20 10:00:00", "zone_ignored")
 
 
 def test_what_cannot_be_read_is_kept_as_it_was_written_but_no_body(source: Source) -> None:
@@ -168,36 +164,31 @@ def test_what_cannot_be_read_is_kept_as_it_was_written_but_no_body(source: Sourc
     }
 
 
-def test_equal_rows_of_a_file_have_different_ids_and_those_of_two_files_the_same(source: Source) -> None:
-    """A row that two files have 2 and 3 times is 3 events."""
-    later = ("2026-11-20 11:00:00", *ROW[1:])
-    found = source.read(source.csv(ROW, ROW, later), source.csv(ROW, ROW, ROW, name="2.csv"))
-    assert (len(found), len(set(column(found, "event_id")))) == (6, 4)
-
-
-def test_an_id_does_not_depend_on_the_spelling_of_ids_and_times(source: Source) -> None:
+def test_ids_of_equal_rows(source: Source) -> None:
+    """A row that two files have 2 and 3 times is 3 events; spellings of ids and times make no other one."""
     guid = "0a1b2c3d-1111-1111-1111-111111111111"
-    one = source.csv((ROW[0], guid, *ROW[2:]))
-    other = source.csv(("2026-11-20T10:00:00.000Z", guid.upper(), "I", "0", "1.0", "xyz"), name="2.csv")
-    found = source.read(one, other)
-    assert len(set(column(found, "event_id"))) == 1
+    row, later = (ROW[0], guid, *ROW[2:]), ("2026-11-20 11:00:00", *ROW[1:])
+    same = ("2026-11-20T10:00:00.000Z", guid.upper(), "I", "0", "1.0", "xyz")
+    found = source.read(source.csv(row, row, later), source.csv(same, same, same, name="2.csv"))
+    assert (len(found), len(set(column(found, "event_id")))) == (6, 4)
 
 
 def test_columns_may_be_called_anything(source: Source) -> None:
     header = ("raw", "file", "broken", "a.b`c", "types", "fields")
-    columns = {
-        name: {**each, "from": header[HEADER.index(each["from"])]}
-        if isinstance(each, dict) and "from" in each
-        else header[HEADER.index(each)]
-        if isinstance(each, str)
-        else each
-        for name, each in COLUMNS.items()
+    odd = dict(zip(HEADER, header, strict=True))
+    columns = COLUMNS | {
+        "event_time": odd["At"],
+        "conversation_id": odd["Conversation"],
+        "sent_by_initiator": {"from": odd["Side"], "values": {"I": True, "T": False}},
+        "message_sequence_number": odd["Number"],
+        "message_type": {"from": odd["Type"], "values": {"1": "Request"}},
+        "size_bytes": {"from": odd["Body"], "length": "bytes"},
     }
     [of_csv] = source.read(source.csv(ROW, header=header), columns=columns)
     path = source.folder / "1.jsonl"
     path.write_text(json.dumps(dict(zip(header, ROW, strict=True))) + "\n")
     [of_json] = source.read(InputFile(SOURCE, str(path)), format="json", columns=columns)
-    pq.write_table(pa.table({name: [value] for name, value in zip(header, ROW, strict=True)}), path)
+    pq.write_table(pa.Table.from_pylist([dict(zip(header, ROW, strict=True))]), path)
     [of_parquet] = source.read(InputFile(SOURCE, str(path)), format="parquet", columns=columns)
     assert of_csv == of_json == of_parquet
     assert of_csv["message_type"] == "Request"
@@ -211,7 +202,7 @@ def test_json_values_are_texts_of_themselves(source: Source) -> None:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "[1]\n")
     found = source.read(InputFile(SOURCE, str(path)), format="json")
-    assert column(found, "message_sequence_number") == [7, 8, None]
+    assert column(found, NUMBER) == [7, 8, None]
     assert column(found, "message_type") == ["Request", "Reply", None]
     assert column(found, "size_bytes") == [3, None, None]
     assert column(found, "broken") == [False, False, True]
@@ -219,10 +210,9 @@ def test_json_values_are_texts_of_themselves(source: Source) -> None:
 
 @pytest.mark.parametrize("format", ["parquet", "delta"])
 def test_typed_values_are_texts_of_themselves(source: Source, format: str) -> None:
-    local = [datetime(2026, 11, 20, 10), datetime(2026, 11, 20, 11)]
     table = pa.table(
         {
-            "At": pa.array(local, pa.timestamp("us")),
+            "At": pa.array([datetime(2026, 11, 20, 10), datetime(2026, 11, 20, 11)], pa.timestamp("us")),
             "Conversation": ["C1", "C1"],
             "Side": [True, False],
             "Number": pa.array([3.0, 4.0]),
@@ -233,34 +223,29 @@ def test_typed_values_are_texts_of_themselves(source: Source, format: str) -> No
     path = source.folder / "table"
     if format == "parquet":
         pq.write_table(table, path)
-        file = InputFile(SOURCE, str(path))
     else:
         write_deltalake(path, table)
-        file = InputFile(SOURCE, str(path), version=0)
+    file = InputFile(SOURCE, str(path), version=None if format == "parquet" else 0)
     columns = COLUMNS | {"sent_by_initiator": {"from": "Side", "values": {"true": True, "false": False}}}
     found = source.read(file, format=format, zone="Europe/Berlin", columns=columns)
-    assert [str(moment) for moment in column(found, "event_time")] == [
-        "2026-11-20 09:00:00",
-        "2026-11-20 10:00:00",
+    names = ("event_time", "sent_by_initiator", "message_sequence_number", "message_type", "size_bytes")
+    assert [tuple(row[name] for name in names) for row in found] == [
+        (datetime(2026, 11, 20, 9), True, 3, "Request", 2),
+        (datetime(2026, 11, 20, 10), False, 4, "Reply", 3),
     ]
-    assert column(found, "sent_by_initiator") == [True, False]
-    assert column(found, "message_sequence_number") == [3, 4]
-    assert column(found, "message_type") == ["Request", "Reply"]
-    assert column(found, "size_bytes") == [2, 3]
 
 
 def test_a_time_of_utc_in_parquet_needs_no_zone(source: Source) -> None:
     path = source.folder / "1.parquet"
-    moment = datetime(2026, 11, 20, 10, tzinfo=UTC)
-    values = dict(zip(HEADER, ROW, strict=True)) | {"At": moment}
-    pq.write_table(pa.table({name: [value] for name, value in values.items()}), path)
+    values = dict(zip(HEADER, ROW, strict=True)) | {"At": datetime(2026, 11, 20, 10, tzinfo=UTC)}
+    pq.write_table(pa.Table.from_pylist([values]), path)
     [row] = source.read(InputFile(SOURCE, str(path)), format="parquet", zone="Europe/Berlin")
     assert (row["event_time"], row["time_note"]) == (datetime(2026, 11, 20, 10), "zone_ignored")
 
 
 def test_rows_of_later_versions_of_a_delta_table_are_numbered_by_version(source: Source) -> None:
     """Whether two versions are read in one night or in two makes no difference."""
-    table = pa.table({name: [value] for name, value in zip(HEADER, ROW, strict=True)})
+    table = pa.Table.from_pylist([dict(zip(HEADER, ROW, strict=True))])
     path = source.folder / "table"
     for _ in range(3):
         write_deltalake(path, table, mode="append")

@@ -32,8 +32,9 @@ def left_out(line: bytes) -> bytes:
     return f"{TOO_LONG}{json.dumps(told, separators=(',', ':'))}".encode()
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
-@pytest.mark.parametrize("before", [0, 1, LIMIT - 1, LIMIT, 3 * LIMIT + 7])
+@pytest.mark.parametrize(
+    ("packing", "before"), [("", 0), ("", 1), ("", LIMIT - 1), (".gz", LIMIT), (".bz2", 3 * LIMIT + 7)]
+)
 def test_long_lines_are_left_out(
     session: SparkSession, tmp_path: Path, packing: str, before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,12 +53,8 @@ def test_long_lines_are_left_out(
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_other_files_stay(session: SparkSession, tmp_path: Path, packing: str) -> None:
     file = tmp_path / f"a{packing}"
-    for text in (
-        b"",
-        b"\n" * 9 * LIMIT,
-        (long(LIMIT) + b"\n") * 9,
-        (long(LIMIT) + b"\r\n") * 9 + long(LIMIT),
-    ):
+    short = (long(LIMIT) + b"\n") * 9
+    for text in (b"", b"\n" * 9 * LIMIT, short, short.replace(b"\n", b"\r\n") + long(LIMIT)):
         file.write_bytes(PACKINGS[packing](text))
         assert copy_unreadable(session, [str(file)], LIMIT) == [str(file)]
 
@@ -71,9 +68,8 @@ def test_a_plain_file_is_not_read_whole(
     assert copy_unreadable(session, [str(file)], 2 * LIMIT + 2) == [str(file)]
 
 
-@pytest.mark.parametrize("ending", [".GZ", ".Gz", ".gZ"])
-def test_endings_in_capitals(session: SparkSession, tmp_path: Path, ending: str) -> None:
-    file = tmp_path / f"a b[1]{ending}"
+def test_endings_in_capitals(session: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "a b[1].gZ"
     file.write_bytes(gzip.compress(b"text\n"))
     [link] = copy_unreadable(session, [str(file)], LIMIT)
     assert link.endswith(".gz")

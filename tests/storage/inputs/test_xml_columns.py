@@ -1,6 +1,5 @@
 """Columns of the XML of Extended Events."""
 
-import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.engine.frames import small_frame
@@ -21,30 +20,22 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("xml", "values", "is_broken"),
-    [
-        (
-            EVENT,
-            [
-                *("broker_conversation", "2026-11-20T09:00:00.123Z", "END CONVERSATION", "AB", None, None),
-                *("//a<b>&amp;", "5", None),
-            ],
-            False,
+NOTHING = (None,) * len(NAMES)
+
+
+def test_values_of_events(session: SparkSession) -> None:
+    values = {
+        EVENT: (
+            *("broker_conversation", "2026-11-20T09:00:00.123Z", "END CONVERSATION", "AB", None, None),
+            *("//a<b>&amp;", "5", None),
         ),
-        ('<event timestamp="T" name="N"></event>', ["N", "T", *[None] * 7], False),
-        (None, [None] * 9, False),
-        (EVENT[:200], None, True),
-        ("no XML", None, True),
-    ],
-)
-def test_values_of_an_event(
-    session: SparkSession, xml: str | None, values: list[str | None] | None, is_broken: bool
-) -> None:
+        '<event timestamp="T" name="N"></event>': ("N", "T", *NOTHING[2:]),
+        None: NOTHING,
+    }
+    broken = [EVENT[:200], "no XML"]
     shape = "from_0 string, broken boolean, unreadable string, mistyped string, raw string"
-    rows = small_frame(session, [(xml, False, None, None, None)], shape)
-    [found] = with_xml_columns(rows, "from_0", {f"x_{name}": name for name in NAMES}).collect()
-    assert found["broken"] is is_broken
-    assert found["raw"] == (xml if is_broken else None)
-    if values is not None:
-        assert [found[f"x_{name}"] for name in NAMES] == values
+    rows = small_frame(session, [(xml, False, None, None, None) for xml in (*values, *broken)], shape)
+    found = with_xml_columns(rows, "from_0", {f"x_{name}": name for name in NAMES}).collect()
+    read = [tuple(row[f"x_{name}"] for name in NAMES) for row in found if not row["broken"]]
+    assert read == list(values.values())
+    assert [row["raw"] for row in found] == [None, None, None, *broken]

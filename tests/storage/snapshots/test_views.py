@@ -39,29 +39,25 @@ def test_a_row_is_of_the_view_that_its_file_is_named_after(
 
 def test_files_of_several_shapes_are_read_side_by_side(session: SparkSession, tmp_path: Path) -> None:
     """A folder of Parquet files, a column as text, and a column that is spelt and placed otherwise."""
-    row = ready(1, False, 0)
-    write_views(tmp_path / "snap", {"dbo.A": [{**row, "queuing_order": 1}]}, "parquet")
-    plain = pq.read_table(tmp_path / "snap" / "dbo.A.parquet")
+    folder = tmp_path / "snap"
+    write_views(folder, {"dbo.A": [ready(1, False, 0, queuing_order=1)]}, "parquet")
+    plain = pq.read_table(folder / "dbo.A.parquet")
     place = plain.schema.get_field_index("queuing_order")
 
     def with_order(number: int, type: pa.DataType, name: str = "queuing_order") -> pa.Table:
         return plain.set_column(place, name, pa.array([number]).cast(type))
 
-    pq.write_table(with_order(2, pa.string()), tmp_path / "snap" / "dbo.B.parquet")
     shuffled = with_order(3, pa.int32(), "QUEUING_ORDER")
-    pq.write_table(shuffled.select(shuffled.column_names[::-1]), tmp_path / "snap" / "dbo.C.parquet")
-    (tmp_path / "snap" / "dbo.D.parquet").mkdir()
-    for number in (4, 5):
-        pq.write_table(
-            with_order(number, pa.int64()), tmp_path / "snap" / "dbo.D.parquet" / f"{number}.parquet"
-        )
-    assert orders_by_view(session, tmp_path / "snap", "parquet") == {
-        ("dbo.A", 1),
-        ("dbo.B", 2),
-        ("dbo.C", 3),
-        ("dbo.D", 4),
-        ("dbo.D", 5),
-    }
+    (folder / "dbo.D.parquet").mkdir()
+    for name, table in {
+        "dbo.B.parquet": with_order(2, pa.string()),
+        "dbo.C.parquet": shuffled.select(shuffled.column_names[::-1]),
+        "dbo.D.parquet/4.parquet": with_order(4, pa.int64()),
+        "dbo.D.parquet/5.parquet": with_order(5, pa.int64()),
+    }.items():
+        pq.write_table(table, folder / name)
+    expected = {("dbo.A", 1), ("dbo.B", 2), ("dbo.C", 3), ("dbo.D", 4), ("dbo.D", 5)}
+    assert orders_by_view(session, folder, "parquet") == expected
 
 
 def test_csv_files_of_several_headers_are_read_side_by_side(session: SparkSession, tmp_path: Path) -> None:
