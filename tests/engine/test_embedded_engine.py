@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine import table_writes
 from pipelines.storage import table_log
-from tests.support.factories import INITIATOR, TARGET, at, catalog, database, short_talk
+from tests.support.factories import INITIATOR, TARGET, catalog, database, short_talk
 from tests.support.harness import Project
 
 ROWS = "select * from values ('a', 1), (cast(null as string), 2), ('b', 3) as rows(id, number)"
@@ -71,10 +71,10 @@ def test_columns_with_comments_are_not_united_with_others(
     other = catalog({"SQL1": [database("A", INITIATOR, "OldQueue"), database("B", TARGET, "TargetQueue")]})
     project = Project(tmp_path, catalog=other)
     project.add(short_talk("c1", 0, ends=False))
-    project.run(embedded, at(60))
+    project.take_in(embedded)
     (tmp_path / "catalog.yaml").write_text(yaml.safe_dump(catalog()))
     with pytest.raises(PySparkException, match="Physical input schema should be the same"):
-        project.run(embedded, at(60, day=1))
+        project.take_in(embedded)
 
 
 def test_a_table_is_created_by_name(embedded: SparkSession, tmp_path: Path) -> None:

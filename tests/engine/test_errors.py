@@ -78,12 +78,8 @@ def test_the_line_says_what_was_done_and_what_caused_it(error: Exception, line: 
 )
 def test_a_machine_that_is_too_small(fault: str, advice: str) -> None:
     said = lacking(fault)
-    assert said is not None
-    assert said.startswith(advice)
     assert said in LACKING.values()
-
-
-def test_other_faults_lack_nothing() -> None:
+    assert str(said).startswith(advice)
     assert lacking("Error while reading /in/a.gz: Unexpected end of input stream") is None
 
 

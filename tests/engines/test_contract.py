@@ -20,10 +20,10 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from tests.engine.test_embedded_engine import ROWS, test_no_column_looks_for_the_line_of_the_program
 from tests.engine.test_files import test_a_file_is_read_and_no_other
+from tests.engine.test_frames import test_a_file_of_one_value
 from tests.engine.test_housekeeping import require_housekept
 from tests.engine.test_materialize import test_working_files_in_a_folder_of_any_name
 from tests.engine.test_python_workers import test_every_row_is_seen_once
-from tests.engine.test_row_hash import test_a_file_of_one_value
 from tests.engines.play import MUCH
 from tests.support.factories import at, catalog
 from tests.support.harness import Project
