@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
 from tests.support.cases import lines_of_error
+from tests.support.factories import Row
+from tests.support.model import rules as model
 from tests.support.rule_scripts import accepted
 
 _lines: Iterator[int] = count(1)
@@ -25,7 +28,7 @@ def statement(
     kind: StatementType, at: int, name: str = "R", *, line: int | None = None, **said: Any
 ) -> RuleStatement:
     where = {"instance": said.pop("instance", "I"), "database": said.pop("database", "D")}
-    location = SourceLocation(said.pop("file", "r.yaml"), line or next(_lines), 3)
+    location = SourceLocation("r.yaml", line or next(_lines), 3)
     return RuleStatement(kind, day(at), **where, name=name, location=location, **said)
 
 
@@ -39,10 +42,6 @@ def alter(at: int, name: str = "R", **said: Any) -> RuleStatement:
 
 def drop(at: int, name: str = "R", **said: Any) -> RuleStatement:
     return statement(StatementType.DROP, at, name, **said)
-
-
-def refusal(*statements: RuleStatement) -> list[str]:
-    return lines_of_error(Path(), rule_history, statements)
 
 
 def test_a_create_that_says_nothing_and_one_that_says_everything() -> None:
@@ -71,6 +70,9 @@ def test_an_alter_keeps_what_it_does_not_mention() -> None:
     ]
 
 
+B_LEAVES = [drop(5, "B"), alter(5, "A", contract="C")]
+
+
 @pytest.mark.parametrize(
     ("statements", "expected"),
     [
@@ -79,17 +81,9 @@ def test_an_alter_keeps_what_it_does_not_mention() -> None:
         # An ALTER that changes nothing starts a version all the same.
         ([create(1, level=4), alter(2, level=4)], [("R", 4, 1, 2), ("R", 4, 2, None)]),
         # A version of no length leaves no row.
-        ([create(1, level=1), alter(1, level=2)], [("R", 2, 1, None)]),
         ([create(1), drop(1)], []),
-        ([create(1, level=1), drop(3), create(3, level=2)], [("R", 1, 1, 3), ("R", 2, 3, None)]),
-        (
-            [create(1, level=1), alter(3, level=2), alter(3, level=3), drop(4)],
-            [("R", 1, 1, 3), ("R", 3, 3, 4)],
-        ),
-        ([create(1, level=1), alter(3, level=2), drop(3)], [("R", 1, 1, 3)]),
         # Statements take effect by their moment, not by their place; at one moment in the order given.
         ([drop(9), alter(5, level=2), create(1, level=1)], [("R", 1, 1, 5), ("R", 2, 5, 9)]),
-        ([create(1, level=1), alter(2, level=2), alter(2, level=3)], [("R", 1, 1, 2), ("R", 3, 2, None)]),
         ([create(1, level=1), alter(2, level=3), alter(2, level=2)], [("R", 1, 1, 2), ("R", 2, 2, None)]),
         # Criteria are free once their rule has left them.
         (
@@ -97,8 +91,7 @@ def test_an_alter_keeps_what_it_does_not_mention() -> None:
                 create(1, "A", contract="C"),
                 alter(3, "A", contract="X"),
                 create(3, "B", contract="C"),
-                drop(5, "B"),
-                alter(5, "A", contract="C"),
+                *B_LEAVES,
             ],
             [("A", 5, 1, 3), ("A", 5, 3, 5), ("A", 5, 5, None), ("B", 5, 3, 5)],
         ),
@@ -106,157 +99,95 @@ def test_an_alter_keeps_what_it_does_not_mention() -> None:
 )
 def test_periods(statements: list[RuleStatement], expected: list[tuple[str, int, int, int | None]]) -> None:
     """Name, level, first day and day of the end of every version."""
-    assert [
-        (v.name, v.level, v.valid_from.day, v.valid_to.day if v.valid_to else None)
-        for v in rule_history(statements)
-    ] == expected
-
-
-def test_rules_of_other_databases_do_not_matter() -> None:
-    statements = [create(1, database="E"), create(1, instance="J"), create(1)]
-    assert [(v.instance, v.database) for v in rule_history(statements)] == [
-        ("I", "D"),
-        ("I", "E"),
-        ("J", "D"),
+    found = [
+        (v.name, v.level, v.valid_from.day, v.valid_to and v.valid_to.day) for v in rule_history(statements)
     ]
+    assert found == expected
 
 
-def test_names_differ_byte_by_byte_and_order_by_their_bytes() -> None:
+def test_rules_are_ordered_by_place_and_by_the_bytes_of_their_names() -> None:
     names = ["r", "R", "R ", "é", "e\u0301", "\uffff", "😀"]
-    history = rule_history([create(1, name, contract=name) for name in names])
-    assert [version.name for version in history] == sorted(names, key=lambda name: name.encode())
-
-
-def test_a_wildcard_is_not_a_service_named_any() -> None:
+    given = [create(1, name, contract=name) for name in names]
+    given += [create(1, database="E"), create(1, instance="J"), create(1, "Z", contract=ANY)]
+    assert [(rule.instance, rule.database, rule.name) for rule in rule_history(given)] == [
+        *(("I", "D", name) for name in sorted([*names, "Z"], key=str.encode)),
+        ("I", "E", "R"),
+        ("J", "D", "R"),
+    ]
+    # A wildcard is no service of that name.
     assert len(rule_history([create(1, "A", contract=ANY), create(1, "B", contract="ANY")])) == 2
 
 
-NO_SUCH_RULE = "there is no such rule at that moment (error 15151)"
-SAME = "(error 33303); change or drop one of the two"
+GONE = "there is no such rule at that moment (error 15151)"
+
+
+def same_as(place: str, contract: str | None, remote: str | None) -> str:
+    of_contract, of_remote = ("ANY" if name is None else repr(name) for name in (contract, remote))
+    return (
+        f"the rule 'A', see r.yaml:{place}, has the same contract {of_contract}, local service ANY and "
+        f"remote service {of_remote} (error 33303); change or drop one of the two"
+    )
 
 
 @pytest.mark.parametrize(
     ("statements", "line"),
     [
         (
-            [create(1, line=4), create(2, line=9, file="s.yaml", contract="C")],
-            "s.yaml:9:3: CREATE 'R' in I.D: the rule exists already, see r.yaml:4:3 (error 33303); "
-            "take another name, or ALTER it",
+            [create(1, line=4), create(2, line=9, contract="C")],
+            "9:3: CREATE 'R' in I.D: the rule exists already, see r.yaml:4:3 (error 33303); take another "
+            "name, or ALTER it",
         ),
         (
             [
                 create(1, "A", line=4, contract="C", remote_service="S"),
-                create(2, "B", line=9, contract="C"),
+                create(2, "B", contract="C"),
                 alter(3, "B", line=12, remote_service="S"),
             ],
-            "r.yaml:12:3: ALTER 'B' in I.D: the rule 'A', see r.yaml:4:3, has the same contract 'C', local "
-            f"service ANY and remote service 'S' {SAME}",
+            f"12:3: ALTER 'B' in I.D: {same_as('4:3', 'C', 'S')}",
         ),
         (
-            [
-                create(1, "A", line=4, contract="C"),
-                alter(2, "A", line=5, contract=ANY),
-                create(3, "B", line=9),
-            ],
-            "r.yaml:9:3: CREATE 'B' in I.D: the rule 'A', see r.yaml:5:3, has the same contract ANY, local "
-            f"service ANY and remote service ANY {SAME}",
+            [create(1, "A", contract="C"), alter(2, "A", line=5, contract=ANY), create(3, "B", line=9)],
+            f"9:3: CREATE 'B' in I.D: {same_as('5:3', None, None)}",
         ),
         # Two rules do not swap their criteria within a moment.
         (
             [
                 create(1, "A", line=1, contract="X"),
-                create(1, "B", line=2, contract="Y"),
-                alter(2, "A", line=3, contract="Y"),
-                alter(2, "B", line=4, contract="X"),
+                create(1, "B", contract="Y"),
+                alter(2, "B", line=3, contract="X"),
+                alter(2, "A", contract="Y"),
             ],
-            "r.yaml:3:3: ALTER 'A' in I.D: the rule 'B', see r.yaml:2:3, has the same contract 'Y', local "
-            f"service ANY and remote service ANY {SAME}",
+            f"3:3: ALTER 'B' in I.D: {same_as('1:3', 'X', None)}",
         ),
         (
-            [create(1, "Gold", line=4), alter(2, "Gould", line=9, level=2)],
-            f"r.yaml:9:3: ALTER 'Gould' in I.D: {NO_SUCH_RULE}; did you mean 'Gold'?",
-        ),
-        ([drop(2, line=9)], f"r.yaml:9:3: DROP 'R' in I.D: {NO_SUCH_RULE}; there is none to choose from"),
-        (
-            [create(1, line=4, database="E"), drop(2, line=9)],
-            f"r.yaml:9:3: DROP 'R' in I.D: {NO_SUCH_RULE}; there is none to choose from",
+            [create(1, "Gold"), alter(2, "Gould", line=9, level=2)],
+            f"9:3: ALTER 'Gould' in I.D: {GONE}; did you mean 'Gold'?",
         ),
         (
-            [create(1, line=4), drop(2, line=9), drop(3, line=10)],
-            f"r.yaml:10:3: DROP 'R' in I.D: {NO_SUCH_RULE}; it was dropped at r.yaml:9:3",
+            [create(1, database="E"), drop(2, line=9)],
+            f"9:3: DROP 'R' in I.D: {GONE}; there is none to choose from",
+        ),
+        (
+            [create(1), drop(2, line=9), drop(3, line=10)],
+            f"10:3: DROP 'R' in I.D: {GONE}; it was dropped at r.yaml:9:3",
         ),
         (
             [alter(1, line=4, level=2), create(2, line=9)],
-            f"r.yaml:4:3: ALTER 'R' in I.D: {NO_SUCH_RULE}; it is created after that, at r.yaml:9:3; "
-            "change the order or effective_from",
+            f"4:3: ALTER 'R' in I.D: {GONE}; it is created after that, at r.yaml:9:3; change the order or "
+            "effective_from",
         ),
     ],
 )
 def test_refused(statements: list[RuleStatement], line: str) -> None:
-    assert refusal(*statements) == [line]
+    assert lines_of_error(Path(), rule_history, statements) == [f"r.yaml:{line}"]
 
 
 def test_what_only_follows_from_an_error_is_not_reported() -> None:
-    lines = refusal(
-        create(1, "A", line=1),
-        create(2, "B", line=2),
-        alter(3, "B", line=3, level=2),
-        drop(4, "B", line=4),
-        drop(5, "C", line=5),
-        create(5, "A", line=6, database="E"),
-        create(6, "A", line=7, database="E"),
-    )
-    assert [line.split(":")[1] for line in lines] == ["2", "5", "7"]
-
-
-CRITERIA = st.sampled_from([UNSET, ANY, "ANY", "S"])
-
-
-@st.composite
-def statements(draw: st.DrawFn) -> list[RuleStatement]:
-    """Statements that the history accepts: random ones without those that it refuses."""
-    given = []
-    for line in range(draw(st.integers(0, 25))):
-        kind, at = draw(st.sampled_from(StatementType)), draw(st.integers(1, 9))
-        said = {key: draw(CRITERIA) for key in ("contract", "local_service", "remote_service")}
-        said["level"] = draw(st.none() | st.integers(1, 10))
-        more = {} if kind is StatementType.DROP else said
-        given.append(statement(kind, at, draw(st.sampled_from("ABC")), line=line + 1, **more))
-    return accepted(given)
-
-
-def in_force(versions: list[RuleVersion], at: datetime) -> list[RuleVersion]:
-    return [v for v in versions if v.valid_from <= at and (v.valid_to is None or at < v.valid_to)]
-
-
-@given(statements())
-def test_the_rules_of_a_day_are_those_that_the_statements_until_then_left(
-    script: list[RuleStatement],
-) -> None:
-    """Names and criteria are unique on each day, and versions of a rule do not overlap."""
-    versions = rule_history(script)
-    assert versions == sorted(versions, key=lambda v: (v.name, v.valid_from))
-    assert all(v.valid_to is None or v.valid_from < v.valid_to for v in versions)
-    for number in range(1, 11):
-        rules: dict[str, dict[str, Any]] = {}
-        for said in sorted(script, key=lambda s: s.effective_from):
-            if said.effective_from > day(number):
-                continue
-            if said.kind is StatementType.DROP:
-                del rules[said.name]
-                continue
-            blank = {"contract": None, "local_service": None, "remote_service": None, "level": 5}
-            rule = rules.setdefault(said.name, blank)
-            for key in ("contract", "local_service", "remote_service"):
-                value = getattr(said, key)
-                if value is not UNSET:
-                    rule[key] = None if value is ANY else value
-            if said.level is not None:
-                rule["level"] = said.level
-        standing = in_force(versions, day(number))
-        expected = sorted((name, *rule.values()) for name, rule in rules.items())
-        assert [(v.name, *v.triple, v.level) for v in standing] == expected
-        assert len({v.triple for v in standing}) == len(standing)
+    refused = create(2, "B"), drop(5, "C"), create(6, "A", database="E")
+    follows = alter(3, "B", level=2), drop(4, "B")
+    first = create(1, "A"), create(5, "A", database="E")
+    found = apply_statements([*first, *refused, *follows]).refusals
+    assert [each.statement for each in found] == [*refused]
 
 
 def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> None:
@@ -275,10 +206,39 @@ def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> N
 
 def test_each_version_knows_the_statement_that_began_it() -> None:
     created, same_day, later = create(1, "A"), alter(1, "A", level=2), alter(3, "A", level=3)
-    other = create(2, "B", contract="X")
-    folded = apply_statements([created, same_day, later, other])
-    assert [(v.name, v.valid_from.day, folded.locations[v.key]) for v in folded.versions] == [
-        ("A", 1, same_day.location),
-        ("A", 3, later.location),
-        ("B", 2, other.location),
+    folded = apply_statements([created, same_day, later])
+    assert [(v.valid_from.day, folded.locations[v.key]) for v in folded.versions] == [
+        (1, same_day.location),
+        (3, later.location),
     ]
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> list[RuleStatement]:
+    """Statements that the history accepts: random ones without those that it refuses."""
+    given = []
+    for line in range(draw(st.integers(0, 15))):
+        kind, at = draw(st.sampled_from(StatementType)), draw(st.integers(1, 9))
+        said = {key: draw(st.sampled_from([UNSET, ANY, "ANY", "S"])) for key in CRITERIA}
+        says_something = kind is StatementType.CREATE or {*said.values()} != {UNSET}
+        said["level"] = draw(st.integers(1, 10) | st.none() if says_something else st.integers(1, 10))
+        more = {} if kind is StatementType.DROP else said
+        given.append(statement(kind, at, draw(st.sampled_from("ABC")), line=line + 1, **more))
+    return accepted(given)
+
+
+def row(said: RuleStatement) -> Row:
+    """A statement as rule files write it."""
+    forms: dict[Any, Any] = {ANY: "ANY", "ANY": {"name": "ANY"}, "S": "S"}
+    form = {key: forms[getattr(said, key)] for key in CRITERIA if getattr(said, key) is not UNSET}
+    form |= {"name": said.name} if said.level is None else {"name": said.name, "level": said.level}
+    place = {"instance": said.instance, "database": said.database, "effective_from": said.effective_from}
+    return {**place, said.kind.value.lower(): form}
+
+
+@settings(max_examples=30)
+@given(scripts())
+def test_the_history_is_that_of_the_model(script: list[RuleStatement]) -> None:
+    expected = model.rule_history([row(said) for said in script])
+    found = [vars(version) for version in rule_history(script)]
+    assert found == sorted(map(vars, expected), key=lambda rule: (rule["name"], rule["valid_from"]))

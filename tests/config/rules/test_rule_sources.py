@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, natural_order, rule_paths
+from tests.support.cases import lines_of_error
 
+YAML = "- {effective_from: 2026-01-01, instance: I, database: D, drop: {name: R}}\n"
+SQL = "USE D\n-- effective_from: 2026-01-01\nDROP BROKER PRIORITY R; PRINT 'x'"
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -20,20 +24,17 @@ def make(folder: Path, *names: str) -> None:
 @pytest.mark.parametrize(
     "names",
     [
-        ["V1__a.sql", "V2__b.sql", "V10__c.sql"],
         ["V001__a.sql", "V2__b.sql", "V010__c.sql"],
         ["V1__z.sql", "V1.1__a.sql", "V1_2__b.sql"],
         ["1_a.sql", "02_b.sql", "3_c.sql", "10_d.sql"],
         ["V1__a.sql", "V99__b.sql", "R__repeat.sql"],
-        ["20260101_a.sql", "20260102_b.sql"],
         ["a/2.sql", "a/10.sql", "b/1.sql"],
         ["a.sql", "B.sql", "c.sql"],
     ],
 )
 def test_natural_order(names: list[str]) -> None:
-    names_reversed = names[::-1]
-    names_reversed.sort(key=natural_order)
-    assert names_reversed == names
+    turned = names[::-1]
+    assert sorted(turned, key=natural_order) == names
 
 
 def test_a_folder_stands_for_the_files_below_it(tmp_path: Path) -> None:
@@ -48,6 +49,18 @@ def test_a_file_with_the_characters_of_a_pattern_is_a_file(tmp_path: Path) -> No
     assert rule_paths(f"{tmp_path}/r[1].sql")[0] == [f"{tmp_path}/r[1].sql"]
     (tmp_path / "r[1].sql").unlink()
     assert rule_paths(f"{tmp_path}/r[1].sql")[0] == [f"{tmp_path}/r1.sql"]
+
+
+@pytest.mark.parametrize("name", ["r.yaml", "r.yml", "R.YAML", "r.sql", "R.SQL"])
+def test_the_form_of_a_file_is_told_by_its_suffix(tmp_path: Path, name: str) -> None:
+    is_sql = name.lower().endswith("sql")
+    (tmp_path / name).write_text(SQL if is_sql else YAML)
+    found = read_rules(str(tmp_path / name), instance="I")
+    assert [statement.name for statement in found.statements] == ["R"]
+    assert found.passed_over == is_sql
+    for other in ("r.txt", "rules"):
+        [line] = lines_of_error(tmp_path, read_rules, other)
+        assert line.endswith("; write T-SQL (.sql) or YAML (.yaml)")
 
 
 @pytest.mark.parametrize(

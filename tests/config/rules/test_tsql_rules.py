@@ -8,30 +8,19 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.history import rule_history
-from pipelines.config.rules.statements import (
-    ANY,
-    UNSET,
-    RuleFile,
-    RuleStatement,
-    SourceLocation,
-    StatementType,
-)
+from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 from tests.support.cases import cases, lines_of_error
+from tests.support.rule_scripts import read_script
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 WAYS = {"instance": "I", "effective_from": NEW_YEAR}
 
 
-def read_bytes(tmp_path: Path, content: bytes, **source: Any) -> RuleFile:
-    path = tmp_path / "r.sql"
-    path.write_bytes(content)
-    return read_tsql_rules(str(path), **(source or WAYS))
-
-
 def read(tmp_path: Path, script: str, **source: Any) -> list[RuleStatement]:
-    return list(read_bytes(tmp_path, script.encode(), **source).statements)
+    path = tmp_path / "r.sql"
+    path.write_text(script, encoding="utf-8")
+    return list(read_tsql_rules(str(path), **(source or WAYS)).statements)
 
 
 def refusal(tmp_path: Path, script: str, **source: Any) -> list[str]:
@@ -40,18 +29,7 @@ def refusal(tmp_path: Path, script: str, **source: Any) -> list[str]:
     return [line.removeprefix("r.sql:") for line in lines]
 
 
-# --- What the vendor's documentation publishes ------------------------------------------------------------
-
-PAIR = """
-    USE InitiatorDB;
-    GO
-    CREATE BROKER PRIORITY InitiatorToTargetPriority
-        FOR CONVERSATION
-        SET (CONTRACT_NAME = SimpleContract,
-             LOCAL_SERVICE_NAME = InitiatorSerivce,
-             REMOTE_SERVICE_NAME = N'TargetService',
-             PRIORITY_LEVEL = 3);
-    GO
+PUBLISHED = """
     USE TargetDB;
     GO
     CREATE BROKER PRIORITY TargetToInitiatorPriority
@@ -61,126 +39,39 @@ PAIR = """
              REMOTE_SERVICE_NAME = N'InitiatorService',
              PRIORITY_LEVEL = 3);
     GO
+    USE InitiatorDB;
+    GO
+    CREATE BROKER PRIORITY SimpleContractDefaultPriority
+        FOR CONVERSATION
+        SET (CONTRACT_NAME = SimpleContract,
+             LOCAL_SERVICE_NAME = ANY,
+             REMOTE_SERVICE_NAME = ANY,
+             PRIORITY_LEVEL = 7);
+    ALTER BROKER PRIORITY SimpleContractDefaultPriority
+        FOR CONVERSATION
+        SET (PRIORITY_LEVEL = 3);
+    DROP BROKER PRIORITY SimpleContractDefaultPriority;
 """
 
 
-def test_the_example_of_the_conversation_priorities_page_keeps_its_slip(tmp_path: Path) -> None:
-    first, second = read(tmp_path, PAIR)
-    assert first == RuleStatement(
-        StatementType.CREATE,
-        NEW_YEAR,
-        "I",
-        "InitiatorDB",
-        "InitiatorToTargetPriority",
-        SourceLocation(f"{tmp_path}/r.sql", 4, 5),
-        "SimpleContract",
-        "InitiatorSerivce",
-        "TargetService",
-        3,
-    )
-    assert (second.database, second.local_service, second.remote_service) == (
-        "TargetDB",
-        "TargetService",
-        "InitiatorService",
-    )
-
-
-def published(name: str, contract: str, local: str, remote: str, level: int) -> str:
-    return (
-        f"CREATE BROKER PRIORITY {name}  \n    FOR CONVERSATION  \n    SET (CONTRACT_NAME = {contract},  \n"
-        f"         LOCAL_SERVICE_NAME = {local},  \n         REMOTE_SERVICE_NAME = {remote},  \n"
-        f"         PRIORITY_LEVEL = {level});  \n"
-    )
-
-
-TIERS = (("Gold", 6), ("Silver", 4), ("Bronze", 2))
-EXAMPLE_A = published(
-    "InitiatorAToTargetPriority", "SimpleContract", "InitiatorServiceA", "N'TargetService'", 3
-) + published("TargetToInitiatorAPriority", "SimpleContract", "TargetService", "N'InitiatorServiceA'", 3)
-EXAMPLE_B = published("SimpleContractDefaultPriority", "SimpleContract", "ANY", "ANY", 7)
-EXAMPLE_D = "".join(
-    published(
-        f"{tier}InitToTargetPriority", "SimpleContract", f"{tier}InitiatorService", "N'TargetService'", level
-    )
-    + published(
-        f"{tier}TargetToInitPriority", "SimpleContract", "TargetService", f"N'{tier}InitiatorService'", level
-    )
-    for tier, level in TIERS
-)
-EXAMPLE_E = "".join(
-    published(f"{tier}Priority", f"{tier}Contract", "ANY", "ANY", level) for tier, level in TIERS
-)
-ALTERED_LEVEL = """ALTER BROKER PRIORITY SimpleContractDefaultPriority
-    FOR CONVERSATION
-    SET (PRIORITY_LEVEL = 3);
-"""
-BEFORE_ALTER = published("SimpleContractPriority", "SimpleContract", "ANY", "ANY", 5)
-ALTERED = published(
-    "SimpleContractPriority", "SimpleContractB", "TargetServiceB", "N'InitiatorServiceB'", 8
-).replace("CREATE", "ALTER")
-PUBLISHED = {
-    "create_A": EXAMPLE_A,
-    "create_B": EXAMPLE_B,
-    "create_D": EXAMPLE_D,
-    "create_E": EXAMPLE_E,
-    "alter_A": EXAMPLE_B + ALTERED_LEVEL,
-    "alter_B": BEFORE_ALTER + ALTERED,
-    "dropped": EXAMPLE_A + "DROP BROKER PRIORITY InitiatorAToTargetPriority;  \n",
-}
-RULES = """
-alter_A   SimpleContractDefaultPriority  SimpleContract   *                       *                       3
-alter_B   SimpleContractPriority         SimpleContractB  TargetServiceB          InitiatorServiceB       8
-create_A  InitiatorAToTargetPriority     SimpleContract   InitiatorServiceA       TargetService           3
-create_A  TargetToInitiatorAPriority     SimpleContract   TargetService           InitiatorServiceA       3
-create_B  SimpleContractDefaultPriority  SimpleContract   *                       *                       7
-create_D  BronzeInitToTargetPriority     SimpleContract   BronzeInitiatorService  TargetService           2
-create_D  BronzeTargetToInitPriority     SimpleContract   TargetService           BronzeInitiatorService  2
-create_D  GoldInitToTargetPriority       SimpleContract   GoldInitiatorService    TargetService           6
-create_D  GoldTargetToInitPriority       SimpleContract   TargetService           GoldInitiatorService    6
-create_D  SilverInitToTargetPriority     SimpleContract   SilverInitiatorService  TargetService           4
-create_D  SilverTargetToInitPriority     SimpleContract   TargetService           SilverInitiatorService  4
-create_E  BronzePriority                 BronzeContract   *                       *                       2
-create_E  GoldPriority                   GoldContract     *                       *                       6
-create_E  SilverPriority                 SilverContract   *                       *                       4
-dropped   TargetToInitiatorAPriority     SimpleContract   TargetService           InitiatorServiceA       3
-"""
-
-
-def test_published(tmp_path: Path) -> None:
-    """Name, criteria (* is ANY) and level of each rule that stands, by the database of an example."""
-    script = "".join(f"USE {example}\n{text}" for example, text in PUBLISHED.items())
-    history = rule_history(read(tmp_path, script))
-    found = [
-        [version.database, version.name, *(name or "*" for name in version.triple), str(version.level)]
-        for version in history
+def test_statements_as_the_vendor_publishes_them(tmp_path: Path) -> None:
+    one, other = "TargetToInitiatorPriority", "SimpleContractDefaultPriority"
+    path, names = f"{tmp_path}/r.sql", ("SimpleContract", "TargetService", "InitiatorService")
+    expected = [
+        ("CREATE", "TargetDB", one, 4, (*names, 3)),
+        ("CREATE", "InitiatorDB", other, 13, ("SimpleContract", ANY, ANY, 7)),
+        ("ALTER", "InitiatorDB", other, 19, (UNSET, UNSET, UNSET, 3)),
+        ("DROP", "InitiatorDB", other, 22, ()),
     ]
-    assert found == [line.split() for line in RULES.strip().splitlines()]
-
-
-CLAIM = "//Adventure-Works.com/Expenses/ClaimService"
-EXAMPLE_C = "".join(
-    published(f"[//Adventure-Works.com/Expenses/{name}]", "ANY", local, "ANY", level)
-    for name, local, level in (
-        ("ClaimPriority", CLAIM, 9),
-        ("ApprovalPriority", CLAIM, 6),
-        ("BasePriority", "ANY", 3),
-    )
-)
-
-
-def test_create_c_as_published_is_no_tsql_and_in_brackets_has_the_same_criteria_twice(tmp_path: Path) -> None:
-    what = "31: expected ANY or a name, found //Adventure-Works.com/Expenses/ClaimS...; "
-    remedy = f"put the name in brackets: [{CLAIM}]"
-    assert refusal(tmp_path, EXAMPLE_C) == [f"5:{what}{remedy}", f"11:{what}{remedy}"]
-    statements = read(tmp_path, "USE D\n" + EXAMPLE_C.replace(CLAIM, f"[{CLAIM}]"))
-    assert lines_of_error(tmp_path, rule_history, statements) == [
-        "r.sql:8:1: CREATE '//Adventure-Works.com/Expenses/ApprovalPriority' in I.D: the rule "
-        "'//Adventure-Works.com/Expenses/ClaimPriority', see r.sql:2:1, has the same contract ANY, local "
-        f"service '{CLAIM}' and remote service ANY (error 33303); change or drop one of the two"
+    assert read(tmp_path, PUBLISHED) == [
+        RuleStatement(
+            StatementType(kind), NEW_YEAR, "I", database, name, SourceLocation(path, line, 5), *said
+        )
+        for kind, database, name, line, said in expected
     ]
 
 
-# --- Statements -------------------------------------------------------------------------------------------
+ALL = ("C", "L", "R", 1)
 
 
 @pytest.mark.parametrize(
@@ -206,14 +97,8 @@ def test_create_c_as_published_is_no_tsql_and_in_brackets_has_the_same_criteria_
         (" SET (PRIORITY_LEVEL = DEFAULT)", (UNSET, UNSET, UNSET, 5)),
         (" SET (PRIORITY_LEVEL = 010)", (UNSET, UNSET, UNSET, 10)),
         # Any order, commas are optional.
-        (
-            " SET (PRIORITY_LEVEL=1 REMOTE_SERVICE_NAME=N'R'LOCAL_SERVICE_NAME=L, CONTRACT_NAME=C)",
-            ("C", "L", "R", 1),
-        ),
-        (
-            " SET (/* a /* nested */ one */ CONTRACT_NAME -- it's\n = C)",
-            ("C", UNSET, UNSET, None),
-        ),
+        (" SET (PRIORITY_LEVEL=1 REMOTE_SERVICE_NAME=N'R'LOCAL_SERVICE_NAME=L, CONTRACT_NAME=C)", ALL),
+        (" SET (/* a /* nested */ one */ CONTRACT_NAME -- it's\n = C)", ("C", UNSET, UNSET, None)),
     ],
 )
 def test_criteria_and_level(tmp_path: Path, text: str, found: tuple[object, ...]) -> None:
@@ -232,8 +117,8 @@ def test_names_of_rules_and_databases_come_in_all_forms(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("prefix", ["", "PRINT 'x'\n", "SELECT 1\n", "END CONVERSATION @h;"])
-@pytest.mark.parametrize("suffix", ["", ";", "\nGO\n", " SELECT 1", "\nEXEC p", " -- the end"])
+@pytest.mark.parametrize("prefix", ["", "PRINT 'x'\n", "END CONVERSATION @h;"])
+@pytest.mark.parametrize("suffix", ["", ";", "\nGO\n", " SELECT 1", " -- the end"])
 def test_statements_need_no_semicolon(tmp_path: Path, prefix: str, suffix: str) -> None:
     statement = "ALTER BROKER PRIORITY R FOR CONVERSATION SET (PRIORITY_LEVEL = 2)"
     [rule] = read(tmp_path, f"USE D; {prefix}{statement}{suffix}")
@@ -262,7 +147,7 @@ def test_statements_need_no_semicolon(tmp_path: Path, prefix: str, suffix: str) 
     ],
 )
 def test_other_statements_are_counted(tmp_path: Path, script: str, count: int) -> None:
-    found = read_bytes(tmp_path, script.encode())
+    found = read_script(tmp_path, script)
     assert (found.statements, found.passed_over) == ((), count)
 
 
@@ -367,6 +252,10 @@ def test_what_is_missing_is_said_once(tmp_path: Path) -> None:
 # --- Refused ----------------------------------------------------------------------------------------------
 
 ITEM = "CONTRACT_NAME, LOCAL_SERVICE_NAME, PRIORITY_LEVEL or REMOTE_SERVICE_NAME"
+UNCLEAR = (
+    "so the script alone can't say whether it is carried out; write it without a condition, or ask for its "
+    "name in sys.conversation_priorities alone"
+)
 LEVELS = "is not a priority level (error 33302); write 1 (low) to 10 (high)"
 
 
@@ -378,11 +267,8 @@ LEVELS = "is not a priority level (error 33302); write 1 (low) to 10 (high)"
         => 2:8: expected BROKER, found OR
         CREATE BROKER PRIORITY FOR CONVERSATION
         => 2:24: expected a name, found FOR, a reserved word (as a name: [FOR])
-        CREATE BROKER PRIORITY 'R' FOR CONVERSATION      => 2:24: expected a name, found 'R'
-        CREATE BROKER PRIORITY @r FOR CONVERSATION       => 2:24: expected a name, found @r
         CREATE BROKER PRIORITY dbo.R FOR CONVERSATION    => 2:27: expected FOR, found .
         CREATE BROKER PRIORITY R                         => 2:25: expected FOR, found the end of the file
-        CREATE BROKER PRIORITY R;                        => 2:25: expected FOR, found ;
         CREATE BROKER PRIORITY R
         GO
         => 3:1: expected FOR, found GO
@@ -409,15 +295,23 @@ LEVELS = "is not a priority level (error 33302); write 1 (low) to 10 (high)"
         DROP BROKER PRIORITY R
         GO 2 -- twice
         => 3:1: GO 2 repeats the rule statements of its batch; write GO
-        DROP BROKER PRIORITY R
-        GO 0
-        => 3:1: GO 0 repeats the rule statements of its batch; write GO
 
         USE                   => 2:4: expected a name, found the end of the file
         PRINT 'x              => 2:7: what begins with ' is never closed; add the closing '
         PRINT [x]]            => 2:7: what begins with [ is never closed; add the closing ]
         PRINT "x              => 2:7: what begins with " is never closed; add the closing "
         PRINT /* a /* b */    => 2:7: this comment is never closed; add */ (comments nest)
+
+        IF 1 = 1 BEGIN; PRINT 1; DROP BROKER PRIORITY R END
+        => 2:26: stands under the IF of line 2, UNCLEAR
+        IF 1 = 1
+          PRINT 1;
+        ELSE DROP BROKER PRIORITY R
+        => 4:6: stands under the ELSE of line 4, UNCLEAR
+        WHILE 1 = 1 BEGIN DROP BROKER PRIORITY R END
+        => 2:19: stands under the WHILE of line 2, UNCLEAR
+        BEGIN TRY PRINT 1 END TRY BEGIN CATCH; DROP BROKER PRIORITY R END CATCH
+        => 2:40: stands under the BEGIN of line 2, UNCLEAR
 
         DROP BROKER R
         DROP BROKER PRIORITY [];
@@ -431,17 +325,15 @@ LEVELS = "is not a priority level (error 33302); write 1 (low) to 10 (high)"
     """),
 )
 def test_refused(tmp_path: Path, script: str, said: list[str]) -> None:
-    assert refusal(tmp_path, script) == said
+    assert refusal(tmp_path, script) == [line.replace("UNCLEAR", UNCLEAR) for line in said]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     cases("""
         SETT (PRIORITY_LEVEL = 1)    => 2:43: expected SET or the end of the statement, found SETT
-        WITH (PRIORITY_LEVEL = 9)    => 2:43: expected SET or the end of the statement, found WITH
         SET PRIORITY_LEVEL = 9       => 2:47: expected (, found PRIORITY_LEVEL
         SET ()                       => 2:48: expected ITEM, found )
-        SET (PRIORITY = 1)           => 2:48: expected ITEM, found PRIORITY
         SET (CONTRACT_NAME = C,)     => 2:66: expected ITEM, found )
         SET (CONTRACT_NAME = C
         => 2:65: expected CONTRACT_NAME, LOCAL_SERVICE_NAME, PRIORITY_LEVEL, REMOTE_SERVICE_NAME, a comma
@@ -453,6 +345,9 @@ def test_refused(tmp_path: Path, script: str, said: list[str]) -> None:
         => 2:66: CONTRACT_NAME stands twice; keep one of the two
         SET (CONTRACT_NAME = C) SET (PRIORITY_LEVEL = 9)
         => 2:67: expected the end of the statement, found SET
+        SET (LOCAL_SERVICE_NAME = //Adventure-Works.com/Expenses/ClaimService)
+        => 2:69: expected ANY or a name, found //Adventure-Works.com/Expenses/ClaimS...; put the name in
+           brackets: [//Adventure-Works.com/Expenses/ClaimService]
         SET (REMOTE_SERVICE_NAME = S)    => 2:70: expected ANY or a string like N'TargetService', found S
         SET (REMOTE_SERVICE_NAME = N'')  => 2:70: the name has 0 characters (error 33301); write 1 to 256
         SET (PRIORITY_LEVEL = -1)        => 2:65: expected DEFAULT or a level from 1 to 10, found -
@@ -466,25 +361,6 @@ def test_a_refused_set(tmp_path: Path, text: str, said: list[str]) -> None:
     assert lines == [line.replace("ITEM", ITEM).replace("LEVELS", LEVELS) for line in said]
 
 
-@pytest.mark.parametrize(
-    ("script", "name", "place"),
-    [
-        ("USE [$(Db)]", "Db", "2:5"),
-        ("DROP BROKER PRIORITY [$(R)]", "R", "2:22"),
-        (
-            "CREATE BROKER PRIORITY R FOR CONVERSATION SET (REMOTE_SERVICE_NAME = N'a$(R)')",
-            "R",
-            "2:70",
-        ),
-    ],
-)
-def test_a_variable_without_value(tmp_path: Path, script: str, name: str, place: str) -> None:
-    assert refusal(tmp_path, script) == [
-        f"{place}: the variable $({name}) has no value; write :setvar {name} and the value above it, or "
-        f"variables: {{{name}: ...}} in the settings"
-    ]
-
-
 def test_names_and_numbers_that_are_too_long(tmp_path: Path) -> None:
     assert refusal(tmp_path, f"CREATE BROKER PRIORITY [{'r' * 129}] FOR CONVERSATION") == [
         "2:24: the name has 129 characters (error 33301); write 1 to 128"
@@ -493,21 +369,6 @@ def test_names_and_numbers_that_are_too_long(tmp_path: Path) -> None:
     assert refusal(tmp_path, f"ALTER BROKER PRIORITY R FOR CONVERSATION SET (PRIORITY_LEVEL = {level})") == [
         f"2:64: {'9' * 18} {LEVELS}"
     ]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "where"),
-    [
-        ("IF EXISTS (SELECT 1) ", "", "IF of line 2"),
-        ("IF 1 = 1 BEGIN; PRINT 1; ", " END", "IF of line 2"),
-        ("IF 1 = 1\n  PRINT 1;\nELSE ", "", "ELSE of line 4"),
-        ("WHILE 1 = 1 BEGIN ", " END", "WHILE of line 2"),
-        ("BEGIN TRY PRINT 1 END TRY BEGIN CATCH; ", " END CATCH", "BEGIN of line 2"),
-    ],
-)
-def test_rules_under_a_condition_are_refused(tmp_path: Path, before: str, after: str, where: str) -> None:
-    [line] = refusal(tmp_path, f"{before}DROP BROKER PRIORITY R{after}")
-    assert f"stands under the {where}, so the script alone can't say whether it is carried out" in line
 
 
 # --- Any bytes --------------------------------------------------------------------------------------------
@@ -521,9 +382,9 @@ WORDS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(
-    st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=40).map(
+    st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=25).map(
         lambda words: " ".join(words).encode("utf-8", "surrogatepass")
     )
     | st.binary(max_size=60),
@@ -534,10 +395,9 @@ def test_anything_is_read_or_refused(tmp_path_factory: Any, content: bytes, sour
     path = tmp_path_factory.getbasetemp() / "fuzz.sql"
     path.write_bytes(content)
     lines: list[str] = []
-    statements: tuple[RuleStatement, ...] = ()
     try:
         statements = read_tsql_rules(str(path), **source).statements
+        assert all(statement.database and statement.name for statement in statements)
     except ConfigError as error:
         lines = str(error).split("\n")
     assert all(line.startswith(str(path)) for line in lines)
-    assert all(statement.database and statement.name for statement in statements)

@@ -53,10 +53,7 @@ def test_a_database_that_is_left_out_has_no_rules_and_no_catalog(tmp_path: Path)
             "- {path: other, leave_out: [SQL1.B]}\naliases: {AG: [SQL1.B]}\n",
             "snapshots[1].leave_out: SQL1.B has the alias AG; remove one of the two",
         ),
-        (
-            "- {path: other, leave_out: [srv.dom.B]}\n",
-            "with a part in brackets that has a dot: [srv.dom].Orders",
-        ),
+        ("- {path: o, leave_out: [srv.dom.B]}\n", "with a part in brackets that has a dot: [srv.dom].Orders"),
     ],
 )
 def test_names_that_contradict_each_other(tmp_path: Path, more: str, says: str) -> None:
