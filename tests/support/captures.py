@@ -289,24 +289,6 @@ def find_lines(lines: Sequence[str], **keys: Any) -> list[int]:
     return [at for at, each in enumerate(objects) if keys.items() <= each.items()]
 
 
-def counted(lines: Sequence[str]) -> list[str]:
-    """The lines with the counts of the rows that are there."""
-    objects = [json.loads(line) for line in lines]
-    key = ("database", "view", "schema", "queue")
-    rows = [tuple(each.get(name) for name in key) for each in objects if "row" in each]
-    counts = [
-        {**each, "count": rows.count(tuple(each.get(name) for name in key))}
-        if "count" in each
-        else {**each, "rows": len(rows)}
-        if "end" in each
-        else each
-        for each in objects
-    ]
-    return [
-        line if each == json.loads(line) else to_line(each) for line, each in zip(lines, counts, strict=True)
-    ]
-
-
 def write_capture(path: Path, lines: Sequence[str]) -> Path:
     """Write a capture as a plain driver writes it."""
     path.parent.mkdir(parents=True, exist_ok=True)

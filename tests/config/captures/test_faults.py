@@ -10,7 +10,7 @@ import pytest
 from pipelines.config.captures.faults import CaptureError
 from pipelines.config.captures.folder import read_captures
 from pipelines.config.model import Captures
-from tests.support.capture_tools import driver, sqlcmd, studio_json
+from tests.support.capture_tools import FORMS, driver, sqlcmd, studio_json
 from tests.support.captures import ID, change_line, find_lines, write_capture
 from tests.support.read_captures import fault_of, read_file, read_lines, rows_of, small_lines
 
@@ -52,42 +52,62 @@ def nested(levels: int, place: int) -> list[str]:
     return [*LINES[:place], LINES[place].replace("{", f'{{"x":{brackets},', 1), *LINES[place + 1 :]]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"database":"B","view":"services","row":{"service_id":1,}}',
-        '{"database":"B","view":"services","row":{"service_id":1}',
-        '{"database":"B" "view":"services"}',
-        '{"database":"B","view":"queue","schema":"dbo","queue":"TargetQueue","row":{"status":}}',
-        "{",
-        "{}}",
-    ],
-)
+def test_a_capture_that_is_cut_behind_a_line_or_in_it(tmp_path: Path) -> None:
+    for place, line in enumerate(LINES):
+        if place:
+            fault = refuse(tmp_path, LINES[:place])
+            assert fault.startswith(f"c.txt:{place}: the capture ends here without its last line"), fault
+        for length in (1, 2, len(line) // 2, len(line) - 1):
+            fault = refuse(tmp_path, driver(LINES[:place]) + line[:length].encode())
+            assert fault.startswith(f"c.txt:{place + 1}: the line is cut"), fault
+    whole, without_line_end = tmp_path / "whole.jsonl", tmp_path / "end.jsonl"
+    whole.write_bytes(driver(LINES))
+    without_line_end.write_bytes(driver(LINES)[:-1])
+    assert read_file(whole) == read_file(without_line_end)
+
+
+def test_a_capture_without_one_of_its_lines(tmp_path: Path) -> None:
+    """But for a line about a database, which says nothing that the others do not, or about no rows."""
+    for place, line in enumerate(LINES[1:-1], start=1):
+        left = [*LINES[:place], *LINES[place + 1 :]]
+        if '"read"' in line or '"count":0' in line:
+            read_lines(tmp_path, left)
+        else:
+            assert "are there" in refuse(tmp_path, left)
+
+
+@pytest.mark.parametrize("name", ["sqlcmd -u", "Data Studio, JSON", "Data Studio, CSV", "SSMS, text"])
+def test_other_forms_that_are_cut(tmp_path: Path, name: str) -> None:
+    whole = FORMS[name].write(LINES)
+    end = whole.find(b"e\0n\0d\0" if name == "sqlcmd -u" else b"end")
+    for length in range(end % 2 + 2, end, 1998):
+        refuse(tmp_path, whole[:length], FORMS[name].name)
+
+
+def test_a_compressed_file_that_is_cut(tmp_path: Path) -> None:
+    whole = gzip.compress(driver(LINES), mtime=0)
+    for length in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 30):
+        fault = refuse(tmp_path, whole[:length], "c.jsonl.gz")
+        assert fault == "c.jsonl.gz: the compressed file is cut; copy it again"
+
+
+@pytest.mark.parametrize("line", ['{"database":"B","view":"services","row":{"status":}}', "{", "{}}"])
 def test_an_object_that_is_no_json(tmp_path: Path, line: str) -> None:
     fault = refuse(tmp_path, inserted(5, line))
     assert fault.startswith("c.txt:6: ")
     assert "no JSON" in fault
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Msg 1205, Level 13, State 51, Server SQL1, Line 210",
-        "(1 rows affected)",
-        "Warning: Null value is eliminated by an aggregate or other SET operation.",
-        "some words",
-    ],
-)
+@pytest.mark.parametrize("line", ["Msg 1205, Level 13, State 51, Server SQL1", "(1 rows affected)", "a word"])
 def test_another_line_inside_a_capture(tmp_path: Path, line: str) -> None:
     fault = refuse(tmp_path, sqlcmd(inserted(7, line)))
-    assert fault.startswith(f"c.txt:8: {line[:60]!r}"[:40])
+    assert fault.startswith(f"c.txt:8: {line!r}")
     assert "take the capture again" in fault
 
 
-@pytest.mark.parametrize("line", ["", "   ", "-" * 300, "capture_line", '"capture_line"'])
-def test_blank_lines_dashes_and_the_heading_may_stand_there(tmp_path: Path, line: str) -> None:
+def test_blank_lines_dashes_and_the_heading_may_stand_there(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
-    path.write_bytes(sqlcmd(inserted(7, line, line)))
+    path.write_bytes(sqlcmd(inserted(7, "", "   ", "-" * 300, "capture_line", '"capture_line"')))
     assert read_file(path) == read_lines(tmp_path, LINES)
 
 
@@ -102,31 +122,18 @@ FIRST_LINE = "the first line of the capture is missing; "
     ("content", "begins"),
     [
         (b"\n\nMsg 229, Level 14\nmore\n", f"3: {NO_CAPTURE}it begins with 'Msg 229, Level 14"),
-        (
-            b"conversation_handle,priority\r\n1,5\r\n",
-            f"1: {NO_CAPTURE}it begins with 'conversation_handle,priority",
-        ),
         (b"PAR1\x15\x04\x15\x18\xff\xfe", f"1: {NO_CAPTURE}it begins with 'PAR1"),
         # The first line is missing.
-        *(
-            (["Changed database context to 'B'.", *LINES[begin:]], f"2: {FIRST_LINE}")
-            for begin in (1, 3, 5, -1)
-        ),
+        *((["Changed database context to 'B'.", *LINES[at:]], f"2: {FIRST_LINE}") for at in (1, 3, 5, -1)),
         # The last line is missing: what the tool or the server says behind the last object is told.
         (LINES[:-1], NOT_THERE + NOT_WHOLE),
         (sqlcmd(LINES[:-1]), f"{NOT_THERE}, and '({LAST - 1} rows affected)' follows{NOT_WHOLE}"),
-        (
-            [*LINES[:-1], "Msg 1105, Level 17", "more"],
-            f"{NOT_THERE}, and 'Msg 1105, Level 17' follows{NOT_WHOLE}",
-        ),
+        ([*LINES[:-1], "Msg 1105", "more"], f"{NOT_THERE}, and 'Msg 1105' follows{NOT_WHOLE}"),
         # A second capture, or a part of one.
         ([*LINES, *OTHER], f"{LAST + 1}: {SECOND}"),
-        ([*LINES, "", *OTHER], f"{LAST + 2}: {SECOND}"),
-        ([*LINES, LINES[4]], f"{LAST + 1}: {SECOND}"),
         ([*LINES, LINES[-1]], f"{LAST + 1}: {SECOND}"),
         ([*LINES, LINES[QUEUE]], f"{LAST + 1}: {SECOND}"),
         (inserted(6, OTHER[0]), f"7: {SECOND}"),
-        ([*LINES[:9], *OTHER], f"10: {SECOND}"),
         ([*LINES[:-1], *OTHER], f"{LAST}: {SECOND}"),
     ],
 )
@@ -148,12 +155,8 @@ def test_nothing_is_no_capture(tmp_path: Path, content: bytes) -> None:
     ("lines", "place", "words"),
     [
         *(
-            (
-                changed(0, capture=version),
-                1,
-                [f"version {json.dumps(version)}", "this reads versions 1 and 2"],
-            )
-            for version in (3, 0, "1", True, None, 1.5)
+            (changed(0, capture=number), 1, [f"version {json.dumps(number)}", "this reads versions 1 and 2"])
+            for number in (3, 0, "1", True, None)
         ),
         *((without(0, key), 1, [key]) for key in ("taken_at", "server", "id")),
         *((changed(0, taken_at=value), 1, ["taken_at"]) for value in (None, "yesterday", 17)),
@@ -171,11 +174,6 @@ def test_nothing_is_no_capture(tmp_path: Path, content: bytes) -> None:
             (changed(about(view), count=count), about(view) + 1, [f"{count} rows", f"{rows} are there"])
             for view, rows in (("queue", 3), ("conversation_endpoints", 6), ("services", 2))
             for count in (1, 99)
-        ),
-        # Rows without a line about their view.
-        *(
-            ([*LINES[: about(view)], *LINES[about(view) + 1 :]], LAST - 1, [f"{rows} are there"])
-            for view, rows in (("queue", 3), ("conversation_endpoints", 6), ("services", 2))
         ),
         (changed(QUEUE, error="x" * (1 << 20)), QUEUE + 1, ["1,048,576 characters"]),
         # Values of another type, and moments that can't be reckoned with.
@@ -237,9 +235,7 @@ def test_the_line_of_a_fault_in_an_array(tmp_path: Path) -> None:
     assert fault.startswith(f"c.json:{3 * LAST}: ")
 
 
-@pytest.mark.parametrize(
-    "element", ["17", '"x"', '{"a": 1}', '{"a": "{}", "b": "{}"}', "{}", "[]", "null", '{"a": null}']
-)
+@pytest.mark.parametrize("element", ["17", '{"a": 1}', '{"a": "{}", "b": "{}"}', "{}", "[]", "null"])
 def test_an_element_that_is_no_line(tmp_path: Path, element: str) -> None:
     content = studio_json(LINES).replace(b"[\n", f"[\n    {element},\n".encode(), 1)
     assert refuse(tmp_path, content, "c.json").startswith("c.json:2: ")
@@ -258,7 +254,7 @@ def test_only_the_first_fault_is_told(tmp_path: Path) -> None:
     assert refuse(tmp_path, lines).startswith("c.txt:6: the line is cut")
 
 
-@pytest.mark.parametrize("filler", [b"\n", b"-\n", b" \r\n", b"note\n"], ids=repr)
+@pytest.mark.parametrize("filler", [b"-\n", b"note\n"], ids=repr)
 def test_more_blank_and_foreign_lines_than_any_tool_writes(tmp_path: Path, filler: bytes) -> None:
     """A small compressed file may hold gigabytes of them."""
     much = filler * ((17 << 20) // len(filler))

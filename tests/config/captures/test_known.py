@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from pipelines.config.captures.known import KnownCapture, KnownDatabase, snapshots_of_known
 from tests.support.factories import NOON, Row
 
+DATABASE = {"name": "B", "is_honor_broker_priority_on": True}
+
 
 def _known(*, taken_at: datetime = NOON, **small: list[Row]) -> KnownCapture:
     """A capture of database B with these rows."""
@@ -35,22 +37,21 @@ def test_a_column_that_an_older_version_did_not_read_is_null() -> None:
 
 
 def test_the_broker_of_a_database_and_whether_nobody_can_write() -> None:
-    older = {"name": "B", "is_honor_broker_priority_on": True}
-    newer = {**older, "service_broker_guid": "{ab12c0de-0000-4000-8000-00000000000b}"}
-    for row, guid, is_read_only in [
-        (older, None, None),
-        ({**newer, "updateability": "READ_WRITE"}, "AB12C0DE-0000-4000-8000-00000000000B", False),
-        ({**newer, "updateability": "READ_ONLY"}, "AB12C0DE-0000-4000-8000-00000000000B", True),
+    guid = "ab12c0de-0000-4000-8000-00000000000b"
+    newer = {**DATABASE, "service_broker_guid": f"{{{guid}}}"}
+    for row, id, is_read_only in [
+        (DATABASE, None, None),
+        ({**newer, "updateability": "READ_WRITE"}, guid.upper(), False),
+        ({**newer, "updateability": "READ_ONLY"}, guid.upper(), True),
     ]:
         [snapshot] = snapshots_of_known([_known(databases=[row])])
-        assert (snapshot.service_broker_guid, snapshot.is_read_only) == (guid, is_read_only)
+        assert (snapshot.service_broker_guid, snapshot.is_read_only) == (id, is_read_only)
 
 
 def test_of_captures_with_one_catalog_the_first_and_the_last_are_left() -> None:
-    row = {"name": "B", "is_honor_broker_priority_on": True}
     hours = [NOON + timedelta(hours=hour) for hour in range(6)]
     captures = [
-        _known(taken_at=hour, databases=[{**row, "is_honor_broker_priority_on": is_on}])
+        _known(taken_at=hour, databases=[{**DATABASE, "is_honor_broker_priority_on": is_on}])
         for hour, is_on in zip(hours, [True, True, True, False, False, False], strict=True)
     ]
     assert [each.taken_at for each in snapshots_of_known(captures)] == [hours[at] for at in (0, 2, 3, 5)]
@@ -58,8 +59,7 @@ def test_of_captures_with_one_catalog_the_first_and_the_last_are_left() -> None:
 
 def test_a_capture_in_two_files_has_its_catalog_once() -> None:
     """Whichever file comes first by name, the one that has the catalog or the other."""
-    row = {"name": "B", "is_honor_broker_priority_on": True}
-    first = _known(databases=[row])
+    first = _known(databases=[DATABASE])
     for path in ("captures/a.txt", "captures/z.txt"):
         [snapshot] = snapshots_of_known([first, replace(first, path=path, catalogs={})])
-        assert snapshot.small["databases"][0].items() >= row.items()
+        assert snapshot.small["databases"][0].items() >= DATABASE.items()

@@ -19,7 +19,6 @@ from tests.support.captures import (
     Captured,
     capture_lines,
     change_line,
-    counted,
     find_lines,
     spell_time,
     to_line,
@@ -74,12 +73,15 @@ def test_the_rows_of_a_capture(tmp_path: Path) -> None:
         "message_enqueue_time": at(-30),
         "size_bytes": 10,
     }
-    endpoints = rows_of(content, "conversation_endpoints")
-    assert {(row["conversation_id"], row["is_initiator"]) for row in endpoints} == {
-        (conversation(number), side) for number in (1, 2, 3) for side in (True, False)
-    }
+    endpoints = [
+        (row["conversation_id"], row["is_initiator"]) for row in rows_of(content, "conversation_endpoints")
+    ]
+    assert sorted(endpoints) == [
+        (conversation(number), side) for number in (1, 2, 3) for side in (False, True)
+    ]
     [rule] = rows_of(content, "conversation_priorities")
     assert (rule["name"], rule["remote_service_name"], rule["priority"]) == ("Gold", None, 9)
+    assert read_lines(tmp_path, capture_lines({}))["databases"] == {}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,6 @@ def test_the_rows_of_a_capture(tmp_path: Path) -> None:
     [
         ("2026-11-20T11:30:00.1234567Z", datetime(2026, 11, 20, 11, 30, 0, 123456, UTC)),
         ("2026-11-20T11:30:00.9999999Z", datetime(2026, 11, 20, 11, 30, 0, 999999, UTC)),
-        ("2026-11-20T11:30:00.123Z", datetime(2026, 11, 20, 11, 30, 0, 123000, UTC)),
         ("2026-11-20T11:30:00.5Z", datetime(2026, 11, 20, 11, 30, 0, 500000, UTC)),
         ("2026-11-20T11:30:00Z", datetime(2026, 11, 20, 11, 30, 0, 0, UTC)),
         ("1753-01-01T00:00:00Z", datetime(1753, 1, 1, tzinfo=UTC)),
@@ -112,17 +113,18 @@ def test_hostile_names(tmp_path: Path, name: str) -> None:
     )
     queue = {(name, name): [ready(1, False, 0, message_type_name=name)]}
     lines = capture_lines({name: {**dict[Any, list[Row]](found), **queue}}, server=name, taken_at=NOON)
+    named = {
+        f"queue {name}.{name}": "message_type_name",
+        "conversation_endpoints": "far_service",
+        "services": "name",
+    }
     for form in ("driver", "sqlcmd -u", "Data Studio, JSON", "PowerShell 5.1, Export-Csv"):
         path = tmp_path / FORMS[form].name
         path.write_bytes(FORMS[form].write(lines))
         content = read_file(path)
         assert content["header"][1] == name
-        [row] = rows_of(content, f"queue {name}.{name}", name)
-        assert row["message_type_name"] == name
-        [row] = rows_of(content, "conversation_endpoints", name)
-        assert row["far_service"] == name
-        [row] = rows_of(content, "services", name)
-        assert row["name"] == name
+        for view, column in named.items():
+            assert [row[column] for row in rows_of(content, view, name)] == [name]
 
 
 def test_surrogates_without_a_partner_are_no_fault(tmp_path: Path) -> None:
@@ -150,13 +152,8 @@ def test_what_a_capture_says_of_databases_and_views(tmp_path: Path) -> None:
         most_rows=1,
     )
     content = read_lines(tmp_path, lines)["databases"]
-    assert {
-        name: (each["is_read"], each["reason"], each["view_definition"]) for name, each in content.items()
-    } == {
-        "A": (False, "OFFLINE", None),
-        "B": (True, None, False),
-        "C": (True, None, True),
-    }
+    said = [(each["is_read"], each["reason"], each["view_definition"]) for each in content.values()]
+    assert said == [(False, "OFFLINE", None), (True, None, False), (True, None, True)]
     b, c = content["B"]["views"], content["C"]["views"]
     assert (b["services of B"]["complete"], b["services of B"]["error"]) == (False, "229 denied")
     assert b["transmission_queue of B"]["complete"] is False
@@ -170,15 +167,12 @@ def test_rows_of_a_queue_that_do_not_wait_are_counted(tmp_path: Path) -> None:
     given = [ready(1, False, 0), *({**ready(2, False, 0), "status": status} for status in (0, 0, 2))]
     lines = capture_lines({"B": views(dbo_TargetQueue=given)})
     path = write_capture(tmp_path / "c.jsonl", lines)
-    [snapshot], notes = snapshots_of(read_capture(str(path)), "SQL1")
+    [snapshot], _ = snapshots_of(read_capture(str(path)), "SQL1")
     assert snapshot.statuses == {"dbo.TargetQueue": {0: 2, 1: 1, 2: 1}}
-    lines = change_line(lines, find_lines(lines, view="conversation_endpoints", count=0)[0], of_system)
+    [place] = find_lines(lines, view="conversation_endpoints", count=0)
+    lines = change_line(lines, place, lambda line: {**line, "system_rows": 1204})
     [_], notes = snapshots_of(read_capture(str(write_capture(path, lines))), "SQL1")
     assert notes == ["database B: 1,204 endpoints of the system are left out"]
-
-
-def of_system(line: Row) -> Row:
-    return {**line, "system_rows": 1204}
 
 
 def test_a_queue_that_the_script_cut_is_not_complete(tmp_path: Path) -> None:
@@ -194,20 +188,6 @@ def test_keys_in_any_order_and_blanks_between_them(tmp_path: Path) -> None:
     assert as_text(read_lines(tmp_path, turned)) == plain
     spread = [json.dumps(json.loads(line), separators=(" , ", " : ")) for line in LINES]
     assert as_text(read_lines(tmp_path, spread)) == plain
-
-
-def test_a_capture_without_rows(tmp_path: Path) -> None:
-    lines = capture_lines({"B": {}})
-    content = read_lines(tmp_path, lines)
-    assert all(view["count"] == 0 for view in content["databases"]["B"]["views"].values())
-    assert read_lines(tmp_path, capture_lines({}))["databases"] == {}
-
-
-def test_counts_of_lines_that_were_left_out() -> None:
-    """The helper of these tests."""
-    left = [line for line in LINES if '"status":1' not in line]
-    assert json.loads(counted(left)[-1])["rows"] == json.loads(LINES[-1])["rows"] - 3
-    assert find_lines(counted(left), view="queue", count=0) == [3]
 
 
 def test_the_rows_of_all_captures_stand_in_one_file_a_view(tmp_path: Path) -> None:
