@@ -83,9 +83,8 @@ def test_null_is_the_same_as_left_out(tmp_path: Path, nulls: str) -> None:
     assert load(tmp_path, LEAST + nulls) == load(tmp_path, LEAST)
 
 
-@pytest.mark.parametrize("written", ["null", "~", ""])
-def test_null_leaves_activation_out(tmp_path: Path, written: str) -> None:
-    settings = load(tmp_path, f"{LEAST}activation: {written}\n")
+def test_null_leaves_activation_out(tmp_path: Path) -> None:
+    settings = load(tmp_path, f"{LEAST}activation:\n")
     assert settings.activation is None
     assert json.loads(settings.describe())["activation"] is None
 
@@ -127,7 +126,6 @@ def test_everything_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "name"),
     [
-        ("{catalog: spark_catalog, schema: conversations}", "spark_catalog.conversations"),
         ("{schema: conversations}", "spark_catalog.conversations"),
         ("{catalog: null, schema: conversations}", "spark_catalog.conversations"),
         ("{catalog: lake, schema: Broker_2}", "lake.Broker_2"),
@@ -163,14 +161,9 @@ def test_a_wrong_warehouse(tmp_path: Path, written: str, said: list[str]) -> Non
     assert refusal(tmp_path, LEAST.replace("../warehouse", written)) == said
 
 
-def test_a_warehouse_that_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "warehouse").write_text("")
-    assert refusal(tmp_path, LEAST) == [f"1:12: warehouse: {tmp_path}/warehouse is a file; name a folder"]
-
-
 def test_the_same_settings_are_described_alike(tmp_path: Path) -> None:
-    swapped = "\n".join(reversed(LEAST.splitlines()[2:4]))
-    other = LEAST.replace("\n".join(LEAST.splitlines()[2:4]), swapped) + "activation: {check_seconds: 5.0}\n"
+    first, *more, last = LEAST.splitlines()
+    other = "\n".join([last, *more, first, "activation: {check_seconds: 5.0}"])
     assert load(tmp_path, other).describe() == load(tmp_path, LEAST).describe()
 
 
@@ -188,15 +181,11 @@ def test_from_another_working_directory(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path) -> None:
-    source = "effective_from: 2026-01-01, instance: I"
+    b, z = (f"{{path: {name}.yaml, effective_from: 2026-01-01, instance: I}}" for name in "bz")
     drop = "- {database: D, drop: {name: R}}\n"
-    in_order = LEAST + f"rules: [{{path: b.yaml, {source}}}, {{path: z.yaml, {source}}}]\n"
-    assert load(tmp_path, in_order, b=B, z=drop).rule_history == ()
-    reverse = LEAST + f"rules: [{{path: z.yaml, {source}}}, {{path: b.yaml, {source}}}]\n"
-    assert refusal(tmp_path, reverse) == [
-        "z.yaml:1:3: DROP 'R' in I.D: there is no such rule at that moment (error 15151); "
-        "it is created after that, at b.yaml:1:3; change the order or effective_from"
-    ]
+    assert load(tmp_path, f"{LEAST}rules: [{b}, {z}]\n", b=B, z=drop).rule_history == ()
+    [line] = refusal(tmp_path, f"{LEAST}rules: [{z}, {b}]\n")
+    assert line.startswith("z.yaml:1:3: DROP 'R' in I.D: there is no such rule at that moment")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +195,6 @@ def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path
         receive: {topp: 1}       => 6:11: receive.topp: unknown key; did you mean 'top'?
         receive: 5               => 6:10: receive: is 5; write a mapping (key: value)
         receive: {top: 0}        => 6:16: receive.top: is 0; write 1 or more
-        receive: {top: 2.5}      => 6:16: receive.top: is 2.5; write a whole number without quotes
         receive: {top: true}     => 6:16: receive.top: is true; write a whole number without quotes
 
         transmission: {starvation: {after_seconds: 0, raise_by: 1}}
@@ -217,8 +205,6 @@ def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path
         => 6:28: transmission.starvation.raise_by: is missing; add raise_by: and its value
         transmission: {blocks: {fragment_bytes: 0, fragments: 1}}
         => 6:41: transmission.blocks.fragment_bytes: is 0; write 1 or more
-        transmission: {blocks: {fragment_bytes: '9', fragments: 1}}
-        => 6:41: transmission.blocks.fragment_bytes: is '9'; write a whole number without quotes
 
         activation: {check_seconds: 0.0}   => 6:29: activation.check_seconds: is 0.0; write 0.000001 or more
         activation: {empty_seconds: -1}    => 6:29: activation.empty_seconds: is -1; write 0 or more
@@ -246,17 +232,14 @@ def test_refused(tmp_path: Path, more: str, said: list[str]) -> None:
 
 
 def test_all_problems_of_the_settings_come_together(tmp_path: Path) -> None:
-    content = "inputs:\n  endpoint_events: {path: '', format: jsn}\n  message_events: x\nquality: {share: 1}"
+    content = "inputs:\n  endpoint_events: {path: '', format: xls}\n  message_events: x\nquality: {share: 1}"
     assert refusal(tmp_path, content) == [
         "1:1: catalog: is missing; add catalog: and its value",
         "1:1: warehouse: is missing; add warehouse: and its value",
         "2:27: inputs.endpoint_events.path: is empty; write at least one character",
-        "2:39: inputs.endpoint_events.format: is 'jsn'; did you mean 'json'?",
+        "2:39: inputs.endpoint_events.format: is 'xls'; write one of delta, parquet, json, csv",
         "3:19: inputs.message_events: is 'x'; write a mapping (key: value)",
         "4:11: quality.share: unknown key; write one of max_rejected_share, max_line_bytes",
-    ]
-    assert refusal(tmp_path, LEAST.replace("delta", "excel")) == [
-        "4:50: inputs.message_events.format: is 'excel'; write one of delta, parquet, json, csv"
     ]
 
 
@@ -270,7 +253,7 @@ def test_problems_of_catalog_and_rules_come_together(tmp_path: Path) -> None:
     ]
 
 
-def test_rules_and_catalog_that_are_no_such_files_are_named_with_their_place(tmp_path: Path) -> None:
+def test_paths_that_are_no_such_files_are_named_with_their_place(tmp_path: Path) -> None:
     content = LEAST.replace("catalog.yaml", "../conf") + "rules: [{path: ../conf/x}, {path: a.txt}]\n"
     (tmp_path / "conf" / "x").mkdir(parents=True)
     (tmp_path / "conf" / "x" / "a.md").write_text("")
@@ -280,6 +263,8 @@ def test_rules_and_catalog_that_are_no_such_files_are_named_with_their_place(tmp
         "6:16: rules[0].path: the folder x has no file .sql or .yaml; it has a.md; correct the path",
         "6:35: rules[1].path: rules can't be read from .txt; write T-SQL (.sql) or YAML (.yaml)",
     ]
+    (tmp_path / "warehouse").write_text("")
+    assert refusal(tmp_path, LEAST) == [f"1:12: warehouse: {tmp_path}/warehouse is a file; name a folder"]
 
 
 def test_settings_do_not_change(tmp_path: Path) -> None:

@@ -33,12 +33,9 @@ def refused(folder: Path, sources: str) -> list[str]:
     return [line.removeprefix(f"{folder}/settings.yaml:") for line in str(error.value).split("\n")]
 
 
-def test_sources_of_a_list_have_names_by_default_their_numbers(tmp_path: Path) -> None:
+def test_a_source_has_the_name_that_is_written_or_its_number_or_that_of_its_table(tmp_path: Path) -> None:
     inputs = load(tmp_path, "    - {path: a, format: csv}\n    - {name: audit, path: b, format: csv}\n")
     assert list(inputs.by_name()) == ["endpoint_events", "message_events/1", "message_events/audit"]
-
-
-def test_one_source_has_the_name_of_its_table_unless_it_has_one(tmp_path: Path) -> None:
     assert "message_events" in load(tmp_path, "    {path: a, format: csv}\n").by_name()
     assert "message_events/audit" in load(tmp_path, "    {name: audit, path: a, format: csv}\n").by_name()
 
@@ -51,24 +48,15 @@ def test_keys_of_values_may_be_numbers_true_or_null(tmp_path: Path) -> None:
     where: [{{from: D, is: 1}}, {{from: D, is_not: [OUT, null]}}]
 """
     [source] = load(tmp_path, sources).by_table()["message_events"]
-    assert source.columns["message_sequence_number"].values == {
-        "1": "10",
-        "2": "20",
-        "true": "30",
-        "": "40",
-        "x": None,
-    }
+    values = {"1": "10", "2": "20", "true": "30", "": "40", "x": None}
+    assert source.columns["message_sequence_number"].values == values
     assert [(each.is_, each.is_not_) for each in source.where] == [(("1",), ()), ((), ("OUT", ""))]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (
-            "message_type: T",
-            "mesage_type: T",
-            "message_events has no such column; did you mean 'message_type'?",
-        ),
+        ("message_type:", "mesage_type:", "message_events has no such column; did you mean 'message_type'?"),
         ("message_type: T", "event_id: T", "an event needs message_type; name the column, or a constant"),
         ("N,", "{from: N, value: 1},", "needs one of from and value;"),
         ("N,", "3,", "is no column; write the name of a column of the file"),
@@ -96,30 +84,25 @@ def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, old: str, new: s
 
 
 @pytest.mark.parametrize(
-    ("entries", "said"),
+    ("one", "other", "place", "said"),
     [
-        (("path: a", "path: b, name: '1'"), "7:23: inputs.message_events[1].name: line 6 has that name, too"),
+        ("path: a", "path: b, name: '1'", "7:23:", "[1].name: line 6 has that name, too"),
         (
-            ("path: a", "path: a, name: other"),
-            "7:7: inputs.message_events[1]: line 6 reads the same in the same way; remove one of both",
+            "path: a",
+            "path: a, name: b",
+            "7:7:",
+            "[1]: line 6 reads the same in the same way; remove one of both",
         ),
-        (
-            ("path: a, name: a/b", "path: b"),
-            "6:23: inputs.message_events[0].name: 'a/b' is no name of a source",
-        ),
-        (
-            ("path: a, nam: b", "path: b"),
-            "6:17: inputs.message_events[0].nam: unknown key; did you mean 'name'?",
-        ),
-        (
-            ("path: a, zone: UTC, offset: '+01:00'", "path: b"),
-            "6:7: inputs.message_events[0]: has zone and offset; write one of them",
-        ),
+        ("path: a, name: a/b", "path: b", "6:23:", "[0].name: 'a/b' is no name of a source"),
+        ("path: a, nam: b", "path: b", "6:17:", "[0].nam: unknown key; did you mean 'name'?"),
+        ("path: a, zone: UTC, offset: '+01:00'", "path: b", "6:7:", "[0]: has zone and offset; write one of"),
     ],
 )
-def test_sources_that_are_one_or_odd_are_refused(tmp_path: Path, entries: tuple[str, str], said: str) -> None:
-    lines = refused(tmp_path, "".join(f"    - {{{each}, format: csv}}\n" for each in entries))
-    assert any(line.startswith(said) for line in lines), lines
+def test_sources_that_are_one_or_odd_are_refused(
+    tmp_path: Path, one: str, other: str, place: str, said: str
+) -> None:
+    lines = refused(tmp_path, "".join(f"    - {{{each}, format: csv}}\n" for each in (one, other)))
+    assert any(line.startswith(f"{place} inputs.message_events{said}") for line in lines), lines
 
 
 def test_the_settings_say_what_they_said_where_nothing_is_mapped(tmp_path: Path) -> None:

@@ -13,17 +13,16 @@ SCRIPT = "USE D;\r\nDROP BROKER PRIORITY [Größe 😀];\r\n"
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("mark", "encoding"),
     [
-        SCRIPT.encode(),
-        codecs.BOM_UTF8 + SCRIPT.encode(),
-        codecs.BOM_UTF16_LE + SCRIPT.encode("utf-16-le"),
-        codecs.BOM_UTF16_BE + SCRIPT.encode("utf-16-be"),
+        (b"", "utf-8"),
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
     ],
-    ids=["UTF-8", "UTF-8 with a mark", "UTF-16 LE", "UTF-16 BE"],
 )
-def test_encodings(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "r.sql").write_bytes(content)
+def test_encodings(tmp_path: Path, mark: bytes, encoding: str) -> None:
+    (tmp_path / "r.sql").write_bytes(mark + SCRIPT.encode(encoding))
     assert read_text(str(tmp_path / "r.sql")) == SCRIPT
 
 
@@ -33,10 +32,6 @@ def test_encodings(tmp_path: Path, content: bytes) -> None:
         (
             SCRIPT.encode("cp1252", "replace"),
             ":2:25: is not UTF-8 (byte 33) and looks like code page 1252 ('[Größe ?];')",
-        ),
-        (
-            b"name: Auftr\xe4ge\n",
-            ":1:12: is not UTF-8 (byte 12) and looks like code page 1252 ('Aufträge')",
         ),
         (SCRIPT.encode("utf-16-le"), ": is UTF-16 (little-endian) without a byte order mark"),
         ("DROP".encode("utf-16-be"), ": is UTF-16 (big-endian) without a byte order mark"),
@@ -55,10 +50,9 @@ def test_other_encodings(tmp_path: Path, content: bytes, line: str) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    said = {
-        "gone": "no such file; correct the path or create it",
-        "folder": "can't be read (Is a directory); correct path or permissions",
-        "pipe": "is a device or a pipe; name a file",
-    }
-    for name, line in said.items():
-        assert lines_of_error(tmp_path, read_text, str(tmp_path / name)) == [f"{name}: {line}"]
+    for line in (
+        "gone: no such file; correct the path or create it",
+        "folder: can't be read (Is a directory); correct path or permissions",
+        "pipe: is a device or a pipe; name a file",
+    ):
+        assert lines_of_error(tmp_path, read_text, str(tmp_path / line.partition(":")[0])) == [line]

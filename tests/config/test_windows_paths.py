@@ -26,7 +26,6 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
         (table_path, r"C:\data\events", "C:/data/events"),
         (table_path, "c:/data/events/", "c:/data/events"),
         (table_path, r"\\server\share\x", "//server/share/x"),
-        (table_path, r"events\endpoints", "C:/work/settings/events/endpoints"),
         (table_path, r"..\events", "C:/work/events"),
         (table_path, "s3a://bucket/events", "s3a://bucket/events"),
         (table_path, "file:///C:/data", "file:///C:/data"),
@@ -41,16 +40,9 @@ def test_a_path_of_the_settings(read: Callable[[str, Any], str], written: str, p
     assert read is local_path or with_slashes(path) == path
 
 
-@pytest.mark.parametrize(
-    ("uri", "path"),
-    [
-        ("file:///C:/data/a%20b", "C:/data/a b"),
-        ("file:/C:/data", "C:/data"),
-        ("file://server/share/data", "//server/share/data"),
-    ],
-)
-def test_a_uri_of_a_file_names_a_path(uri: str, path: str) -> None:
-    assert local_part(urlsplit(uri)) == path
+def test_a_uri_of_a_file_names_a_path() -> None:
+    uris = ("file:///C:/data/a%20b", "file:/C:/data", "file://server/share/data")
+    assert [local_part(urlsplit(uri)) for uri in uris] == ["C:/data/a b", "C:/data", "//server/share/data"]
 
 
 @pytest.mark.parametrize(

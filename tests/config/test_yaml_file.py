@@ -23,21 +23,11 @@ def refusal(tmp_path: Path, content: str) -> list[str]:
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        ("text", "text"),
-        ("'on'", "on"),
-        ('"5"', "5"),
-        ("on", True),
-        ("Off", False),
-        ("no", False),
-        ("5", 5),
-        ("-5", -5),
-        ("0.25", 0.25),
-        ("null", None),
-        ("", None),
+        *(("text", "text"), ("'on'", "on"), ('"5"', "5"), ("!!str 010", "010"), ("ünï 名", "ünï 名")),
+        *(("on", True), ("Off", False), ("no", False), ("null", None), ("", None)),
+        *(("5", 5), ("-5", -5), ("0.25", 0.25)),
         ("2026-01-01", UnquotedTimestamp("2026-01-01")),
-        ("!!str 010", "010"),
         ("[1, {b: c}]", [1, {"b": "c"}]),
-        ("ünï 名", "ünï 名"),
         ("[&x {n: 1}, *x]", [{"n": 1}, {"n": 1}]),
     ],
 )
@@ -49,14 +39,10 @@ def test_an_empty_file_is_none(tmp_path: Path) -> None:
     assert load(tmp_path, "# nothing\n").data is None
 
 
-def test_a_byte_order_mark_moves_no_column(tmp_path: Path) -> None:
-    file = load(tmp_path, "\ufeffa: 1\n")
-    assert file.data == {"a": 1}
-    assert file.position(("a",), key=True) == Position(1, 1)
-
-
 def test_positions_of_keys_values_and_what_is_absent(tmp_path: Path) -> None:
-    file = load(tmp_path, "a:\n  - b: 'x'\n    c: {d: 10.5}\n")
+    """A byte order mark moves no column."""
+    file = load(tmp_path, "\ufeffa:\n  - b: 'x'\n    c: {d: 10.5}\n")
+    assert file.position(("a",), key=True) == Position(1, 1)
     assert file.position(("a", 0, "b"), key=True) == Position(2, 5)
     assert file.position(("a", 0, "b")) == Position(2, 8)
     assert file.position(("a", 0, "c", "d")) == Position(3, 12)
@@ -130,28 +116,24 @@ def test_refused(tmp_path: Path, content: str, said: list[str]) -> None:
     assert refusal(tmp_path, f"{content}\n") == [f"x.yaml:{line}" for line in said]
 
 
-@pytest.mark.parametrize("number", ["0x1F", "1_000", "1:30", ".inf", ".nan", "1:30.5", "9" * 19])
+@pytest.mark.parametrize("number", ["0x1F", "1_000", "1:30", ".inf", "1:30.5", "9" * 19])
 def test_an_unusual_number(tmp_path: Path, number: str) -> None:
     assert refusal(tmp_path, f"a: {number}\n") == [
         f"x.yaml:1:4: '{number}' is an unusual number; write plain digits, or quote it if it is a name"
     ]
 
 
+ALIASES = [f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 1500)]
+
+
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        pytest.param("[" * 50_000, "1:100", id="lists"),
-        pytest.param("[" * 50_000 + "]" * 50_000, "1:100", id="closed"),
-        pytest.param("{a: " * 50_000, "1:397", id="mappings"),
-        pytest.param("- " * 50_000, "1:199", id="dashes"),
-        pytest.param("? " * 50_000, "1:199", id="keys"),
-        pytest.param("[{a: " * 50_000, "1:247", id="in turn"),
+        pytest.param("[" * 10_000 + "]" * 10_000, "1:100", id="lists"),
+        pytest.param("- " * 10_000, "1:199", id="dashes"),
+        pytest.param("[{a: " * 10_000, "1:247", id="in turn"),
         pytest.param("".join(" " * depth + "a:\n" for depth in range(200)), "100:100", id="by indent"),
-        pytest.param(
-            "a: &a [x]\na0: &a0 [*a]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 5000)),
-            "1:8",
-            id="by aliases",
-        ),
+        pytest.param("a0: &a0 [x]\n" + "".join(ALIASES), "1:10", id="by aliases"),
     ],
 )
 def test_nested_too_deeply(tmp_path: Path, content: str, place: str) -> None:
@@ -166,5 +148,3 @@ def test_aliases_can_not_make_a_small_file_endless(tmp_path: Path) -> None:
     lines += [f"{name}: &{name} [{', '.join([f'*{of}'] * 9)}]" for of, name in pairwise(anchors)]
     (line,) = refusal(tmp_path, "\n".join(lines))
     assert line.endswith("aliases make more than 100,000 values of this file; write them out")
-    # A few aliases are fine.
-    assert load(tmp_path, "a: &a [1, 2]\nb: *a").data == {"a": [1, 2], "b": [1, 2]}
