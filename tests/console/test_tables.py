@@ -8,11 +8,12 @@ import pytest
 from pipelines.console.short_ids import shorten_ids
 from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
 from pipelines.console.terminal import Terminal, open_console
-from tests.support.factories import at
+from tests.support.factories import NOON
 
 FIRST = "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
 SECOND = "6C7CC50F-0000-50A7-5A70-E9CF31A7C6BE"
 OTHER = "B75890D2-4768-2E27-ADB2-F5CF1719E6DB"
+THIRD, FOURTH = f"{FIRST}/target/3", f"{FIRST}/target/4"
 Open = Callable[..., Terminal]
 
 
@@ -40,21 +41,14 @@ def words(printed: str) -> set[str]:
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ([FIRST, OTHER], {FIRST: "6C7CC50F", OTHER: "B75890D2"}),
+        ([FIRST, FIRST, OTHER], {FIRST: "6C7CC50F", OTHER: "B75890D2"}),
         ([FIRST, SECOND, OTHER], {OTHER: "B75890D2"}),
-        ([FIRST, FIRST], {FIRST: "6C7CC50F"}),
         (["c1", "12345678"], {}),
         (["12345678", "123456789"], {}),
-        ([f"{FIRST}/target/3"], {f"{FIRST}/target/3": "6C7CC50F"}),
-        (
-            [f"{FIRST}/target/3", f"{FIRST}/target/4"],
-            {f"{FIRST}/target/3": "6C7CC50F/target/3", f"{FIRST}/target/4": "6C7CC50F/target/4"},
-        ),
-        ([f"{FIRST}/target/3", f"{SECOND}/target/3"], {}),
-        (
-            [f"{FIRST}/target/3", f"{FIRST}/target/4", "6C7CC50F/target/3"],
-            {f"{FIRST}/target/4": "6C7CC50F/target/4"},
-        ),
+        ([THIRD], {THIRD: "6C7CC50F"}),
+        ([THIRD, FOURTH], {THIRD: "6C7CC50F/target/3", FOURTH: "6C7CC50F/target/4"}),
+        ([THIRD, f"{SECOND}/target/3"], {}),
+        ([THIRD, FOURTH, "6C7CC50F/target/3"], {FOURTH: "6C7CC50F/target/4"}),
     ],
 )
 def test_ids_shorten_where_they_stay_unique(ids: list[str], expected: dict[str, str]) -> None:
@@ -125,18 +119,16 @@ def test_wide_and_a_file_have_whole_ids(
 
 def test_times_and_numbers_stay_whole(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
     why = "valid from 2026-01-01T00:00:00Z, which is 3,426.64 s later: see //acme/portal/Gold"
-    for columns in range(40, 60):
+    for columns in range(40, 60, 3):
         print_rows(terminal(columns), "", [{"why": why, "count": 1}], ["why", "count"])
         printed = table_rows(capsys.readouterr().out)
         assert " ".join(line for line, _ in printed) == why
 
 
-@pytest.mark.parametrize("columns", [100, 80, 60, 50, 40, 30, 20])
+@pytest.mark.parametrize("columns", [100, 60, 40, 30, 20])
 def test_no_word_is_broken_inside(columns: int, terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["//acme/portal/Gold", "SubmitClaim and ReviewClaim", "ClaimIntakeQueue", FIRST, SECOND]
-    rows = [
-        dict(zip("abcdef", [*texts[number:], *texts[:number], at(number)], strict=True)) for number in (0, 1)
-    ]
+    rows = [dict(zip("abcdef", [*texts[at:], *texts[:at], NOON], strict=True)) for at in (0, 1)]
     print_rows(terminal(columns), "Title", rows, "abcdef")
     printed = plain(capsys.readouterr().out)
     whole = {"acme/", "portal/", "Gold", "SubmitClaim", "and", "ReviewClaim", "ClaimIntakeQueue"}
@@ -148,7 +140,7 @@ def test_no_word_is_broken_inside(columns: int, terminal: Open, capsys: pytest.C
 def test_every_line_of_a_table_fits(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
     """Eight columns of eight letters need 64 cells and seven blanks between them."""
     rows = [{f"column_{n}": f"value_{n}{row}" for n in range(8)} for row in range(2)]
-    for columns in range(64, 100):
+    for columns in range(64, 100, 5):
         print_rows(terminal(columns), "", rows, [*rows[0]])
         lines = plain(capsys.readouterr().out).splitlines()
         assert max(map(len, lines)) <= columns

@@ -19,6 +19,7 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.rules.ladder import ladders_at
 from tests.support.model.rules import Rule, resolve
+from tests.support.model.why_rules import fits
 from tests.support.rules import I_A, I_B, catalog, create, history_of
 
 PLACES = catalog({I_A: ["Init", "Orders"], I_B: ["Target"]})
@@ -52,9 +53,7 @@ def codes(*rules: RuleStatement, log: list[EndpointCount] | None = LOG) -> list[
         pytest.param("* * *", [], [], id="fits everything"),
         pytest.param("C Intit Target", ["R301"], ["R301"], id="a local service like a known one"),
         pytest.param("C Nobody Target", ["R301"], ["R301"], id="a local service like none"),
-        pytest.param(
-            "C Init Partner", ["R301"], [], id="a remote service may be a partner's, but for the log"
-        ),
+        pytest.param("C Init Partner", ["R301"], [], id="a partner may have it, but for the log"),
         pytest.param("C Init Taregt", ["R301"], ["R301"], id="a remote service like a known one"),
         pytest.param("E Init Target", ["R301"], [], id="only a log knows contracts"),
         pytest.param("DEFAULT Init Target", ["R304"], [], id="the contract that is always there"),
@@ -93,16 +92,13 @@ def test_where_a_service_lives_is_told_with_what_to_do() -> None:
     [finding] = names(create("R", "DEFAULT Target *", 7))
     assert finding.sentence.endswith("which neither the catalog nor any endpoint of I.A has, but I.B")
     [finding] = names(create("R", "C Target *", 7))
-    assert finding.sentence == (
-        "'R' fits no endpoint of I.A, and would with its services the other way round: "
-        "'Target' does not live there"
-    )
-    assert finding.fix == (
-        "swap them: contract 'C', local service ANY, remote service 'Target'; or move the rule to I.B"
-    )
+    turned = "'R' fits no endpoint of I.A, and would with its services the other way round:"
+    assert finding.sentence == f"{turned} 'Target' does not live there"
+    swap = "swap them: contract 'C', local service"
+    assert finding.fix == f"{swap} ANY, remote service 'Target'; or move the rule to I.B"
     [finding] = names(create("R", "C * Init", 7))
-    assert finding.sentence.endswith("the other way round: 'Init' lives there")
-    assert finding.fix == "swap them: contract 'C', local service 'Init', remote service ANY"
+    assert finding.sentence == f"{turned} 'Init' lives there"
+    assert finding.fix == f"{swap} 'Init', remote service ANY"
 
 
 def test_names_that_look_alike_are_shown_by_their_code_points() -> None:
@@ -126,20 +122,15 @@ def test_a_spelling_is_told_with_how_it_differs(known: str, spelling: str, how: 
     assert finding.sentence.endswith(f"these differ in {how}")
 
 
-@pytest.mark.parametrize(
-    ("spelling", "near"),
-    [
-        pytest.param("InitatorService", "InitiatorService", id="a letter"),
-        pytest.param("InitiatorSerivce", "InitiatorService", id="a swap"),
-        pytest.param("InitiatorServicesV2", None, id="three letters"),
-        pytest.param("Services", None, id="a long word less"),
-    ],
-)
-def test_an_unknown_name_is_probably_a_near_one(spelling: str, near: str | None) -> None:
+def test_an_unknown_name_is_probably_a_near_one() -> None:
     log = [kind("C InitiatorService Target"), kind("C InitiatorServer Target")]
-    [finding] = names(create("R", f"C {spelling} Target", 7), log=log, of=Catalog())
-    assert finding.code.id == "R301"
-    assert finding.fix == (f"write {near!r}" if near else "correct the name, or drop the rule")
+    fixes = (
+        ("InitiatorSerivce", "write 'InitiatorService'"),
+        ("Services", "correct the name, or drop the rule"),
+    )
+    for spelling, fix in fixes:
+        [finding] = names(create("R", f"C {spelling} Target", 7), log=log, of=Catalog())
+        assert (finding.code.id, finding.fix) == ("R301", fix)
 
 
 # --- R305, R306 ---
@@ -171,10 +162,10 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
     log += [kind("C5 Target Init", 3, I_B)]
     [finding] = against(create("C", "C * *", 7), create("Other", "C5 * *", 8, I_B), log=log)
     assert finding.database_key == I_A
+    services = "local service 'Init', remote service 'Target'"
     assert finding.sentence == (
         "15 of 100 endpoints of I.A fit no rule and would get 5 today, the default; most are 5 with contract "
-        "'C5', local service 'Init', remote service 'Target'; 4 with contract 'C4', local service 'Init', "
-        "remote service 'Target'; 3 with contract 'C3', local service 'Init', remote service 'Target'"
+        f"'C5', {services}; 4 with contract 'C4', {services}; 3 with contract 'C3', {services}"
     )
     assert finding.fix.startswith(
         "if they are to have another level than 5, add rules for them; this is the level that their other "
@@ -196,15 +187,13 @@ def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) 
     assert against(*read.statements, log=[odd]) == []
     [rule] = history_of(*read.statements).versions
     assert (rule.database, *rule.triple) == ("A", *odd.names)
-    # Without an endpoint at the default there is no finding.
-    assert against(create("A", "* * *", 5), create("B", "* * *", 5, I_B)) == []
 
 
 NAMED = ("x", "y", "z")
 triples = st.tuples(*[st.sampled_from((None, "x", "y"))] * 3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     st.dictionaries(triples, st.integers(4, 6), max_size=8), st.sets(st.tuples(*[st.sampled_from(NAMED)] * 3))
 )
@@ -220,19 +209,13 @@ def test_covered_and_never_matched_are_what_the_model_says(
         for number, (triple, level) in enumerate(rules.items())
     ]
     deciding = {resolve(model, I_A, datetime.max, each)[1] for each in kinds}
-    fitting = {
-        rule.name
-        for rule in model
-        for each in kinds
-        if all(wanted in (None, name) for wanted, name in zip(rule.triple, each, strict=True))
-    }
+    fitting = {rule.name for rule in model if any(fits(rule, each) for each in kinds)}
     log = [kind(" ".join(each)) for each in kinds]
-    covered = {finding.rule for finding in against(*statements, log=log) if finding.code.id == "R305"}
-    assert covered == fitting - deciding
+    found = {(finding.code.id, finding.rule) for finding in against(*statements, log=log)}
+    assert {rule for code, rule in found if code == "R305"} == fitting - deciding
+    assert any(code == "R306" for code, _ in found) == (None in deciding)
     unmatched = {finding.rule for finding in names(*statements, log=log)}
     assert unmatched == {rule.name for rule in model} - fitting
-    fell = [finding for finding in against(*statements, log=log) if finding.code.id == "R306"]
-    assert bool(fell) == (None in deciding)
 
 
 # --- R307 ---
@@ -264,11 +247,7 @@ def test_queued_conversations_older_than_the_last_change() -> None:
     assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
     seen = [version.key for version in history.versions]
     [finding] = lint_queued(history.versions, kinds, history.locations, moment=day(9), first_seen=seen)
-    assert finding.sentence == (
-        "3 endpoints of I.A with queued messages are older than what a snapshot shows of its rules ('R', "
-        "first seen at 2026-02-03T00:00:00Z), the oldest of 2026-02-01T00:00:00Z; 2 would have another level "
-        "today"
-    )
+    assert "older than what a snapshot shows of its rules ('R', first seen at 2026-02-03" in finding.sentence
 
 
 def test_the_last_change_is_a_begin_or_an_end_at_the_moment_at_the_latest() -> None:
@@ -279,7 +258,8 @@ def test_the_last_change_is_a_begin_or_an_end_at_the_moment_at_the_latest() -> N
         return RuleVersion(*I_A, name, name, None, None, 5, day(begin), day(end))
 
     a, b = version("A", 1, 5), version("B", 3, 7)
-    found = {number: last_changes([a, b], day(number)).get(I_A) for number in (1, 2, 3, 4, 5, 6, 7, 8)}
-    expected = [(1, a), (1, a), (3, b), (3, b), (5, a), (5, a), (7, b), (7, b)]
-    assert list(found.values()) == [(day(number), rule) for number, rule in expected]
+    for number, (changed, rule) in enumerate(
+        [(1, a), (1, a), (3, b), (3, b), (5, a), (5, a), (7, b)], start=1
+    ):
+        assert last_changes([a, b], day(number)) == {I_A: (day(changed), rule)}
     assert last_changes([b], day(2)) == {}

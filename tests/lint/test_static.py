@@ -38,10 +38,6 @@ def only(code: FindingCode, *statements: RuleStatement, of: Catalog | None = Non
     return [finding.sentence for finding in found(*statements, of=of) if finding.code is code]
 
 
-def test_two_rules_that_cover_both_ends_alike_are_fine() -> None:
-    assert codes(create("R", "C Init Target", 7), create("S", "C Target Init", 7, I_B)) == []
-
-
 def test_refused_statements_are_findings_with_their_place() -> None:
     first = create("A", "C * *", 3)
     statements = [first, create("B", "C * *", 3), create("C", "C * *", 4), create("A", "D * *", 4)]
@@ -61,29 +57,21 @@ def test_refused_statements_are_findings_with_their_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "code"),
+    ("rules", "said"),
     [
-        pytest.param([("C * *", 5)], "R201", id="the default anyway"),
-        pytest.param([("C * *", 6)], None, id="another level than the default"),
-        pytest.param([("C S *", 6), ("C * *", 6)], "R201", id="a wider rule says the same"),
-        pytest.param([("C S *", 6), ("C * T", 7), ("C * *", 6)], "R202", id="but not for one remote service"),
-        pytest.param(
-            [("C S *", 6), ("C S T", 6), ("C * T", 7), ("C * *", 6)],
-            "R201",
-            id="which a more specific rule decides",
-        ),
-        pytest.param(
-            [("C S *", 6), ("D * T", 7), ("C * *", 6)],
-            "R201",
-            id="a rule of another contract is not in the way",
-        ),
+        pytest.param("C * * 5", ["R201"], id="the default anyway"),
+        pytest.param("C * * 6", [], id="another level than the default"),
+        pytest.param("C S * 6, C * * 6", ["R201"], id="a wider rule says the same"),
+        pytest.param("C S * 6, C * T 7, C * * 6", ["R202"], id="but not for one remote service"),
+        pytest.param("C S * 6, C S T 6, C * T 7, C * * 6", ["R201"], id="which a more specific rule decides"),
+        pytest.param("C S * 6, D * T 7, C * * 6", ["R201"], id="another contract is not in the way"),
     ],
 )
-def test_redundant_rules(rules: list[tuple[str, int]], code: str | None) -> None:
+def test_redundant_rules(rules: str, said: list[str]) -> None:
     """What is said of the first."""
-    statements = [create(f"R{number}", criteria, level) for number, (criteria, level) in enumerate(rules)]
-    known = [each for each, rule in codes(*statements) if each in ("R201", "R202") and rule == "R0"]
-    assert known == ([code] if code else [])
+    drawn = enumerate(rule.rpartition(" ") for rule in rules.split(", "))
+    statements = [create(f"R{number}", criteria, int(level)) for number, (criteria, _, level) in drawn]
+    assert [code for code, rule in codes(*statements) if code in ("R201", "R202") and rule == "R0"] == said
 
 
 def test_a_redundant_rule_is_told_with_the_rules_that_make_it_so() -> None:
@@ -105,7 +93,7 @@ def test_a_rule_that_only_keeps_another_one_off_is_told_with_what_it_keeps_off()
 
 
 def test_one_sided_pairs() -> None:
-    initiator = create("R", "C Init Target", 7)
+    initiator, local = create("R", "C Init Target", 7), create("R", "C Init *", 7)
     assert only(FindingCode.ONE_SIDED, initiator) == [
         "'R' gives level 7 to one end of its conversations, and in I.B no rule fits the other end, which "
         "gets 5, the default"
@@ -126,24 +114,20 @@ def test_one_sided_pairs() -> None:
     assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target *", 7, I_B), of=both)
     assert only(FindingCode.ONE_SIDED, create("R", "C * *", 7), of=both) == []
     # A rule with a local service only needs some rule of the other end anywhere.
-    local = create("R", "C Init *", 7)
     assert "and in any database no rule fits" in only(FindingCode.ONE_SIDED, local)[0]
     assert only(FindingCode.ONE_SIDED, local, create("S", "C Target *", 7, I_B)) == []
     assert only(FindingCode.ONE_SIDED, local, create("S", "D Target *", 7, I_B)) != []
 
 
 def test_asymmetric_pairs_are_told_once() -> None:
-    unequal = [create("R", "C Init Target", 7), create("S", "C Target Init", 3, I_B)]
-    assert only(FindingCode.ASYMMETRIC, *unequal) == [
+    initiator = create("R", "C Init Target", 7)
+    assert only(FindingCode.ASYMMETRIC, initiator, create("S", "C Target Init", 3, I_B)) == [
         "'R' gives level 7, and the other end of its conversations has 3 from 'S' in I.B"
     ]
-    assert (
-        only(FindingCode.ASYMMETRIC, create("R", "C Init Target", 7), create("S", "C Target Init", 7, I_B))
-        == []
-    )
+    assert codes(initiator, create("S", "C Target Init", 7, I_B)) == []
     # The rule of level 3 is behind one of level 7: no conversation has both 7 and 3.
-    hidden = [create("R", "C Init Target", 7), create("S", "* * *", 3, I_B), create("T", "C * *", 7, I_B)]
-    assert only(FindingCode.ASYMMETRIC, *hidden) == []
+    hidden = create("S", "* * *", 3, I_B), create("T", "C * *", 7, I_B)
+    assert only(FindingCode.ASYMMETRIC, initiator, *hidden) == []
 
 
 def test_levels_that_do_not_count_for_sending() -> None:
@@ -153,7 +137,6 @@ def test_levels_that_do_not_count_for_sending() -> None:
         "HONOR_BROKER_PRIORITY is off in I.A, so 2 rules, the first of them 'R', count for receiving and not "
         "for sending"
     )
-    assert only(FindingCode.NOT_HONORED, *statements, of=Catalog()) == []
     assert only(FindingCode.NOT_HONORED, *statements) == []
     assert only(FindingCode.NOT_HONORED, create("Five", "C * T", 5), of=catalog(TWO, honor=False)) == []
 
@@ -169,20 +152,12 @@ def test_more_than_three_levels() -> None:
 
 
 def test_the_moment_says_which_rules_stand() -> None:
-    def at(day: int) -> datetime:
-        return datetime(2026, 1, day, tzinfo=UTC)
-
-    created = create("R", "C * *", 5, at=at(2))
-    altered = RuleStatement(Verb.ALTER, at(4), *I_A, "R", SourceLocation("rules.sql", 9, 1), level=6)
-    redundant = {
-        day: [
-            f.location
-            for f in found(created, altered, moment=day and at(day))
-            if f.code is FindingCode.REDUNDANT
-        ]
-        for day in (1, 2, 3, 4, None)
-    }
-    assert redundant == {1: [], 2: [created.location], 3: [created.location], 4: [], None: []}
+    days = [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3, 4)]
+    created = create("R", "C * *", 5, at=days[1])
+    altered = RuleStatement(Verb.ALTER, days[3], *I_A, "R", SourceLocation("rules.sql", 9, 1), level=6)
+    findings = [found(created, altered, moment=moment) for moment in (*days, None)]
+    redundant = [[f.location for f in each if f.code is FindingCode.REDUNDANT] for each in findings]
+    assert redundant == [[], [created.location], [created.location], [], []]
 
 
 # --- brute force ---
@@ -217,13 +192,10 @@ def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, 
 
 
 @given(rule_sets)
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) -> None:
     book, all_of_them = standing(rules), versions(rules)
     before = levels_of_all(all_of_them)
-    for names, (level, name) in before.items():
-        first = book.decide(names)  # type: ignore[arg-type]
-        assert (level_of(first), first and first.name) == (level, name)
     for rule in book.rules:
         after = levels_of_all([other for other in all_of_them if other != rule])
         same = all(before[names][0] == after[names][0] for names in before)
@@ -236,7 +208,7 @@ def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) 
 
 
 @given(rule_sets, rule_sets, st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_pairs_are_exactly_those_of_some_conversation(
     here: dict[Names, int], there: dict[Names, int], known: bool
 ) -> None:
@@ -287,14 +259,14 @@ def one_behind_another(count: int) -> Iterator[tuple[Names, int]]:
 
 
 @pytest.mark.parametrize("made", [random_rules, one_behind_another])
-def test_thousands_of_rules_in_a_database_take_seconds(made: object) -> None:
+def test_a_thousand_rules_in_a_database_take_a_second(made: object) -> None:
     statements = [
         create(f"R{number}", " ".join(name or "*" for name in triple), level)
-        for number, (triple, level) in enumerate(made(3_000))  # type: ignore[operator]
+        for number, (triple, level) in enumerate(made(1_500))  # type: ignore[operator]
     ]
     services = catalog({I_A: [f"Name{number}Service" for number in range(100)], I_B: ["L", "Name150Service"]})
     rules = history_of(*statements)
     began = time.process_time()
     findings = list(lint_static(rules, services, moment=None))
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 5
     assert findings

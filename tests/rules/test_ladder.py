@@ -112,7 +112,7 @@ def histories(draw: st.DrawFn) -> list[RuleVersion]:
     return versions
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(histories(), st.tuples(*[st.sampled_from(NAMES)] * 3), st.integers(1, 9))
 def test_look_ups_find_what_a_look_at_every_rule_finds(
     versions: list[RuleVersion], names: tuple[str, str, str], number: int

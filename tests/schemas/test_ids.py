@@ -10,10 +10,8 @@ MIXED = "cC000000-0a0B-4c0D-8e0F-00000000aBCd"
 
 ONE_ID = {
     GUID: GUID,
-    LOWER: GUID,
     MIXED: GUID,
     f"{{{LOWER}}}": GUID,
-    f"{{{GUID}}}": GUID,
     "12345678-1234-1234-1234-123456789012": "12345678-1234-1234-1234-123456789012",
     f"{LOWER}/target/3": f"{GUID}/target/3",
     f"{{{MIXED}}}/initiator/0": f"{GUID}/initiator/0",
@@ -25,11 +23,7 @@ ONE_ID = {
 """Spellings, and the id that each is."""
 
 OTHER_IDS = [
-    "",
-    "c1",
-    "{c1}",
-    "m-Container",
-    "conversation-of-thirty-six-letters-a",
+    *("", "c1", "{c1}", "m-Container", "conversation-of-thirty-six-letters-a"),
     f"{{{LOWER}",
     f"{LOWER}}}",
     f"({LOWER})",
@@ -44,10 +38,7 @@ OTHER_IDS = [
     f"{LOWER[:-2]}\u0131",
     f"{LOWER[:-2]}\u00df",
     f"{LOWER[:8]}{LOWER[9:18]}-{LOWER[18:]}",
-    f"{LOWER}/0",
-    f"{LOWER}/targets/0",
-    f"{LOWER}/Target/0",
-    f"{LOWER}//target/0",
+    *(f"{LOWER}/{rest}" for rest in ("0", "targets/0", "Target/0", "/target/0")),
     f"x/{LOWER}/target/0",
     f"{{{LOWER}/target/3}}",
     f"{LOWER}-target-3",
