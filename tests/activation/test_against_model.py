@@ -5,7 +5,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from pipelines.activation.write import write_activation
@@ -15,34 +14,16 @@ from tests.support.factories import message_event
 from tests.support.harness import Project, difference, one_log
 from tests.support.model.activation import activation as expected_rows
 from tests.support.nights import at_other_times, nights
+from tests.support.random_logs import drawn
 from tests.support.strategies import Log
 from tests.support.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
 
-LOGS_A_RUN = 20
-
-
-def random_logs(number: int) -> list[Log]:
-    found: list[Log] = []
-
-    @seed(number)
-    @settings(
-        max_examples=LOGS_A_RUN,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(monitored_logs())
-    def collect(log: Log) -> None:
-        found.append(log)
-
-    collect()
-    return found
+LOGS_A_RUN = 12
 
 
 @pytest.mark.slow
 def test_a_window_of_seconds_is_what_the_model_finds(session: SparkSession, tmp_path: Path) -> None:
-    log, timing = one_log(random_logs(3)), TIMINGS[3]
+    log, timing = one_log(drawn(monitored_logs(), LOGS_A_RUN, 3)), TIMINGS[3]
     project = Project(tmp_path, catalog=log.catalog, activation=timing.settings)
     project.add(log.events)
     project.take_in(session)
@@ -51,7 +32,7 @@ def test_a_window_of_seconds_is_what_the_model_finds(session: SparkSession, tmp_
 
 OVER_DAYS = 10_000
 LATER = AS_OF + timedelta(days=3)
-DAYS = (*(AS_OF - timedelta(hours=hours) for hours in (36, 12)), AS_OF, LATER)
+DAYS = (AS_OF - timedelta(hours=24), AS_OF, LATER)
 """Ends of nights; nothing of the logs happens in the last one."""
 SLOW = Timing(check_seconds=3600, empty_seconds=3000, window_hours=6)
 
@@ -62,14 +43,14 @@ def test_nights_of_days_find_what_the_model_finds(
 ) -> None:
     """What is closed by then has no state in any window, on time or late, as far back as a fold looks."""
     monkeypatch.setattr(fold, "SMALL_HISTORY", 0)
-    log = at_other_times(one_log(random_logs(5)), _over_days)
+    log = at_other_times(one_log(drawn(monitored_logs(), LOGS_A_RUN, 5)), _over_days)
     project = Project(tmp_path, catalog=log.catalog, activation=SLOW.settings)
     for number, (events, day) in enumerate(zip(nights(log.events, Random(5), DAYS), DAYS, strict=True)):
         # It moves the day on which rows close, and it is nothing to a monitor.
         sent = message_event("SENT", f"sent/{number}", event_time=day - timedelta(hours=1))
         project.add({**events, "message_events": [*events["message_events"], sent]})
         project.take_in(session)
-    for day in (DAYS[0], *DAYS[2:]):
+    for day in DAYS:
         require_equal(session, project, log, SLOW, day, more_than=LOGS_A_RUN / 4)
 
 

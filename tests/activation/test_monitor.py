@@ -1,16 +1,16 @@
 """The state machine alone against the model that plays every check, on many random logs."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pipelines.activation import event_codes as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
 from pipelines.activation.monitor import Monitor, MonitorReplay
-from pipelines.activation.states import QueueEvents, Totals
+from pipelines.activation.states import QueueEvents
 from schemas.keys import QUEUE
 from tests.support.harness import difference
 from tests.support.model import activation as model
@@ -37,10 +37,12 @@ def micros(moment: datetime) -> int:
 class Recorded(model._Replay):
     """The model, noting what the state machine would have been fed with."""
 
+    all: ClassVar[list["Recorded"]] = []
     feed: Feed
 
     def rows(self) -> list[Row]:
         self.feed = []
+        Recorded.all.append(self)
         return super().rows()
 
     def _play(self, happening: model.Happening) -> None:
@@ -71,7 +73,7 @@ def _kind(event: Row) -> int | None:
             return KINDS.get(event_type)
 
 
-def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
+def replayed(recorded: Recorded) -> list[Row]:
     """What the state machine makes of what the model was fed with, as rows of the table."""
     monitor = recorded.monitor
     timeout = None if monitor.timeout is None else monitor.timeout // timedelta(microseconds=1)
@@ -86,9 +88,9 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
     columns = np.array(recorded.feed, np.int64).reshape(-1, 3).T
     pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
     runs = [run for piece in pieces[:-1] for run in replay.play(piece).tolist()]
-    last, totals = replay.finish(pieces[-1])
+    last, _ = replay.finish(pieces[-1])
     named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]
-    rows = [
+    return [
         {
             **dict(zip(QUEUE, monitor.queue, strict=True)),
             **{name: run[name] for name in ("checks", "ready_messages", "running_tasks")},
@@ -102,29 +104,13 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
         }
         for ordinal, run in enumerate(named, start=1)
     ]
-    return rows, totals
 
 
-@pytest.fixture(autouse=True)
-def recording(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
-    """The replays of the model, each with what it was fed with."""
-    replays: list[Recorded] = []
-
-    class Noted(Recorded):
-        def rows(self) -> list[Row]:
-            replays.append(self)
-            return super().rows()
-
-    monkeypatch.setattr(model, "_Replay", Noted)
-    return replays
-
-
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40)
 @given(log=monitored_logs(), timing=st.sampled_from(TIMINGS))
-def test_the_state_machine_finds_what_checking_one_by_one_finds(
-    recording: list[Recorded], log: Log, timing: Timing
-) -> None:
-    recording.clear()
-    expected = model.activation(log.events, catalog=log.catalog, as_of=AS_OF, **timing.settings)
-    found = [row for recorded in recording for row in replayed(recorded)[0]]
+def test_the_state_machine_finds_what_checking_one_by_one_finds(log: Log, timing: Timing) -> None:
+    Recorded.all.clear()
+    with patch.object(model, "_Replay", Recorded):
+        expected = model.activation(log.events, catalog=log.catalog, as_of=AS_OF, **timing.settings)
+    found = [row for recorded in Recorded.all for row in replayed(recorded)]
     assert difference(found, expected) == []
