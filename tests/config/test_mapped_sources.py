@@ -65,11 +65,7 @@ def test_keys_of_values_may_be_numbers_true_or_null(tmp_path: Path) -> None:
         ("N,", "{from: N, zone: UTC},", "is no time and has no zone; remove zone or offset"),
         ("N,", "{from: N, lenght: bytes},", "unknown key; did you mean 'length'?"),
         ("N,", "{from: N, length: letters},", "is 'letters'; write one of bytes"),
-        (
-            "At,",
-            "{from: At, zone: Europe/Berln},",
-            "'Europe/Berln' is no zone; did you mean 'Europe/Berlin'?",
-        ),
+        ("At,", "{from: At, zone: Europe/Rom},", "'Europe/Rom' is no zone; did you mean 'Europe/Rome'?"),
         ("At,", "{from: At, offset: '2'},", "'2' is no offset; write hours and minutes in quotes"),
         ("At,", "{from: At, zone: UTC, offset: '+02:00'},", "has zone and offset; write one of them"),
         ("SENT", "SEND", "is 'SEND', no event type; did you mean 'SENT'?"),
@@ -87,12 +83,7 @@ def test_a_mapping_that_does_not_fit_is_refused(tmp_path: Path, old: str, new: s
     ("one", "other", "place", "said"),
     [
         ("path: a", "path: b, name: '1'", "7:23:", "[1].name: line 6 has that name, too"),
-        (
-            "path: a",
-            "path: a, name: b",
-            "7:7:",
-            "[1]: line 6 reads the same in the same way; remove one of both",
-        ),
+        ("path: a", "path: a, name: b", "7:7:", "[1]: line 6 reads the same in the same way; remove one of"),
         ("path: a, name: a/b", "path: b", "6:23:", "[0].name: 'a/b' is no name of a source"),
         ("path: a, nam: b", "path: b", "6:17:", "[0].nam: unknown key; did you mean 'name'?"),
         ("path: a, zone: UTC, offset: '+01:00'", "path: b", "6:7:", "[0]: has zone and offset; write one of"),
@@ -107,8 +98,9 @@ def test_sources_that_are_one_or_odd_are_refused(
 
 def test_the_settings_say_what_they_said_where_nothing_is_mapped(tmp_path: Path) -> None:
     inputs = load(tmp_path, "    {path: a, format: csv}\n")
-    assert inputs.describe() == {
-        "endpoint_events": {"path": f"{tmp_path}/e", "format": "json"},
-        "message_events": {"path": f"{tmp_path}/a", "format": "csv"},
-        "queue_events": None,
-    }
+    endpoints, messages = (
+        {"path": f"{tmp_path}/e", "format": "json"},
+        {"path": f"{tmp_path}/a", "format": "csv"},
+    )
+    described = {"endpoint_events": endpoints, "message_events": messages, "queue_events": None}
+    assert inputs.describe() == described

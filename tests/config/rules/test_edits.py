@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
+from pipelines.config.rules.edits import find_edited_periods
 from pipelines.config.rules.history import RuleVersion
+from pipelines.rules.ladder import stands_at
 
 
 def day(number: int) -> datetime:
@@ -25,32 +26,21 @@ def version(since: int, until: int | None, level: int = 5, **changes: Any) -> Ru
     [
         # An ALTER that changes nothing is no edit.
         ([version(1, None)], [version(1, 3), version(3, None)], []),
-        # Another level for a while, and an open end.
-        ([version(1, None)], [version(1, 3), version(3, 6, 6), version(6, None)], [("R", 3, 6)]),
-        ([version(1, 3)], [version(1, None)], [("R", 3, None)]),
-        # Other criteria and names.
-        ([version(1, None)], [version(1, None, contract=None)], [("R", 1, None)]),
-        ([version(1, None)], [version(1, None, name="S")], [("R", 1, None), ("S", 1, None)]),
-        ([version(2, 4)], [], [("R", 2, 4)]),
+        ([version(1, 3)], [version(1, None)], ["D.R 3"]),
+        # Other criteria, names and databases.
+        ([version(1, None)], [version(1, None, contract=None)], ["D.R 1"]),
+        ([version(1, None)], [version(1, None, name="S")], ["D.R 1", "D.S 1"]),
+        ([version(1, None)], [version(1, None, database="E")], ["D.R 1", "E.R 1"]),
         # Two edits of a rule are two periods.
-        (
-            [version(1, None, 5)],
-            [version(1, 2, 6), version(2, 4, 5), version(4, 5, 7), version(5, None, 5)],
-            [("R", 1, 2), ("R", 4, 5)],
-        ),
+        ([version(1, None)], [version(1, 2, 6), version(2, 4), version(4, 5, 7)], ["D.R 1-2", "D.R 4"]),
     ],
 )
-def test_edited_periods(
-    before: list[RuleVersion], after: list[RuleVersion], expected: list[tuple[str, int, int | None]]
-) -> None:
-    """Name, first day and day of the end."""
+def test_edited_periods(before: list[RuleVersion], after: list[RuleVersion], expected: list[str]) -> None:
+    """Database and name, first day and day of the end."""
     found = find_edited_periods(before, after)
-    assert [(p.name, p.since.day, p.until.day if p.until else None) for p in found] == expected
-
-
-def test_databases_are_apart() -> None:
-    found = find_edited_periods([version(1, None)], [version(1, None, database="E")])
-    assert found == [EditedPeriod("I", database, "R", day(1), None) for database in "DE"]
+    ends = [f"-{period.until.day}" if period.until else "" for period in found]
+    told = [f"{p.database}.{p.name} {p.since.day}{end}" for p, end in zip(found, ends, strict=True)]
+    assert told == expected
 
 
 @st.composite
@@ -65,11 +55,7 @@ def histories(draw: st.DrawFn) -> list[RuleVersion]:
 
 
 def level_on(history: list[RuleVersion], number: int) -> int | None:
-    at = day(number)
-    stands = (
-        rule for rule in history if rule.valid_from <= at and (rule.valid_to is None or at < rule.valid_to)
-    )
-    return next((rule.level for rule in stands), None)
+    return next((rule.level for rule in history if stands_at(rule, day(number))), None)
 
 
 @settings(max_examples=40)
@@ -79,7 +65,6 @@ def test_the_periods_are_the_days_on_which_the_level_differs(
 ) -> None:
     periods = find_edited_periods(before, after)
     for number in range(1, 11):
-        is_edited = any(
-            p.since <= day(number) and (p.until is None or day(number) < p.until) for p in periods
-        )
+        at = day(number)
+        is_edited = any(p.since <= at and (p.until is None or at < p.until) for p in periods)
         assert is_edited == (level_on(before, number) != level_on(after, number))

@@ -11,8 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
 from pipelines.config.rules.limits import CRITERIA
+from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
-from tests.support.cases import lines_of_error
+from tests.support.cases import cases, lines_of_error
 from tests.support.factories import Row
 from tests.support.model import rules as model
 from tests.support.rule_scripts import accepted
@@ -24,11 +25,9 @@ def day(number: int) -> datetime:
     return datetime(2026, 1, number, tzinfo=UTC)
 
 
-def statement(
-    kind: StatementType, at: int, name: str = "R", *, line: int | None = None, **said: Any
-) -> RuleStatement:
+def statement(kind: StatementType, at: int, name: str = "R", **said: Any) -> RuleStatement:
     where = {"instance": said.pop("instance", "I"), "database": said.pop("database", "D")}
-    location = SourceLocation("r.yaml", line or next(_lines), 3)
+    location = SourceLocation("r.yaml", next(_lines), 3)
     return RuleStatement(kind, day(at), **where, name=name, location=location, **said)
 
 
@@ -70,39 +69,21 @@ def test_an_alter_keeps_what_it_does_not_mention() -> None:
     ]
 
 
-B_LEAVES = [drop(5, "B"), alter(5, "A", contract="C")]
-
-
 @pytest.mark.parametrize(
     ("statements", "expected"),
     [
         # A drop ends a rule, and its name is free again.
-        ([create(1, level=1), drop(3), create(6, level=2)], [("R", 1, 1, 3), ("R", 2, 6, None)]),
-        # An ALTER that changes nothing starts a version all the same.
-        ([create(1, level=4), alter(2, level=4)], [("R", 4, 1, 2), ("R", 4, 2, None)]),
-        # A version of no length leaves no row.
-        ([create(1), drop(1)], []),
+        ([create(1, level=1), drop(3), create(6, level=2)], [(1, 1, 3), (2, 6, None)]),
+        # An ALTER that changes nothing starts a version; one of no length leaves no row.
+        ([create(1, level=4), alter(2), alter(2)], [(4, 1, 2), (4, 2, None)]),
         # Statements take effect by their moment, not by their place; at one moment in the order given.
-        ([drop(9), alter(5, level=2), create(1, level=1)], [("R", 1, 1, 5), ("R", 2, 5, 9)]),
-        ([create(1, level=1), alter(2, level=3), alter(2, level=2)], [("R", 1, 1, 2), ("R", 2, 2, None)]),
-        # Criteria are free once their rule has left them.
-        (
-            [
-                create(1, "A", contract="C"),
-                alter(3, "A", contract="X"),
-                create(3, "B", contract="C"),
-                *B_LEAVES,
-            ],
-            [("A", 5, 1, 3), ("A", 5, 3, 5), ("A", 5, 5, None), ("B", 5, 3, 5)],
-        ),
+        ([drop(9), alter(5, level=3), alter(5, level=2), create(1)], [(5, 1, 5), (2, 5, 9)]),
     ],
 )
-def test_periods(statements: list[RuleStatement], expected: list[tuple[str, int, int, int | None]]) -> None:
-    """Name, level, first day and day of the end of every version."""
-    found = [
-        (v.name, v.level, v.valid_from.day, v.valid_to and v.valid_to.day) for v in rule_history(statements)
-    ]
-    assert found == expected
+def test_periods(statements: list[RuleStatement], expected: list[tuple[int, int, int | None]]) -> None:
+    """Level, first day and day of the end of every version."""
+    versions = rule_history(statements)
+    assert [(v.level, v.valid_from.day, v.valid_to and v.valid_to.day) for v in versions] == expected
 
 
 def test_rules_are_ordered_by_place_and_by_the_bytes_of_their_names() -> None:
@@ -118,68 +99,55 @@ def test_rules_are_ordered_by_place_and_by_the_bytes_of_their_names() -> None:
     assert len(rule_history([create(1, "A", contract=ANY), create(1, "B", contract="ANY")])) == 2
 
 
+SAME = "(error 33303); change or drop one of the two"
 GONE = "there is no such rule at that moment (error 15151)"
 
 
-def same_as(place: str, contract: str | None, remote: str | None) -> str:
-    of_contract, of_remote = ("ANY" if name is None else repr(name) for name in (contract, remote))
-    return (
-        f"the rule 'A', see r.yaml:{place}, has the same contract {of_contract}, local service ANY and "
-        f"remote service {of_remote} (error 33303); change or drop one of the two"
-    )
-
-
 @pytest.mark.parametrize(
-    ("statements", "line"),
-    [
-        (
-            [create(1, line=4), create(2, line=9, contract="C")],
-            "9:3: CREATE 'R' in I.D: the rule exists already, see r.yaml:4:3 (error 33303); take another "
-            "name, or ALTER it",
-        ),
-        (
-            [
-                create(1, "A", line=4, contract="C", remote_service="S"),
-                create(2, "B", contract="C"),
-                alter(3, "B", line=12, remote_service="S"),
-            ],
-            f"12:3: ALTER 'B' in I.D: {same_as('4:3', 'C', 'S')}",
-        ),
-        (
-            [create(1, "A", contract="C"), alter(2, "A", line=5, contract=ANY), create(3, "B", line=9)],
-            f"9:3: CREATE 'B' in I.D: {same_as('5:3', None, None)}",
-        ),
-        # Two rules do not swap their criteria within a moment.
-        (
-            [
-                create(1, "A", line=1, contract="X"),
-                create(1, "B", contract="Y"),
-                alter(2, "B", line=3, contract="X"),
-                alter(2, "A", contract="Y"),
-            ],
-            f"3:3: ALTER 'B' in I.D: {same_as('1:3', 'X', None)}",
-        ),
-        (
-            [create(1, "Gold"), alter(2, "Gould", line=9, level=2)],
-            f"9:3: ALTER 'Gould' in I.D: {GONE}; did you mean 'Gold'?",
-        ),
-        (
-            [create(1, database="E"), drop(2, line=9)],
-            f"9:3: DROP 'R' in I.D: {GONE}; there is none to choose from",
-        ),
-        (
-            [create(1), drop(2, line=9), drop(3, line=10)],
-            f"10:3: DROP 'R' in I.D: {GONE}; it was dropped at r.yaml:9:3",
-        ),
-        (
-            [alter(1, line=4, level=2), create(2, line=9)],
-            f"4:3: ALTER 'R' in I.D: {GONE}; it is created after that, at r.yaml:9:3; change the order or "
-            "effective_from",
-        ),
-    ],
+    ("script", "said"),
+    cases("""
+        - create: {name: R}
+        - create: {name: R, contract: C}
+        => 2:3: CREATE 'R' in I.D: the rule exists already, see r.yaml:1:3 (error 33303); take another name,
+           or ALTER it
+
+        - create: {name: A, contract: C, remote_service: S}
+        - create: {name: B, contract: C}
+        - alter: {name: B, remote_service: S}
+        => 3:3: ALTER 'B' in I.D: the rule 'A', see r.yaml:1:3, has the same contract 'C', local service ANY
+           and remote service 'S' SAME
+
+        - create: {name: A, contract: C}
+        - alter: {name: A, contract: ANY}
+        - create: {name: B}
+        => 3:3: CREATE 'B' in I.D: the rule 'A', see r.yaml:2:3, has the same contract ANY, local service ANY
+           and remote service ANY SAME
+
+        - create: {name: Gold}
+        - alter: {name: Gould, level: 2}
+        => 2:3: ALTER 'Gould' in I.D: GONE; did you mean 'Gold'?
+
+        - {create: {name: R}, database: E}
+        - drop: {name: R}
+        => 2:3: DROP 'R' in I.D: GONE; there is none to choose from
+
+        - create: {name: R}
+        - drop: {name: R}
+        - drop: {name: R}
+        => 3:3: DROP 'R' in I.D: GONE; it was dropped at r.yaml:2:3
+
+        - alter: {name: R, level: 2}
+        - create: {name: R}
+        => 1:3: ALTER 'R' in I.D: GONE; it is created after that, at r.yaml:2:3; change the order or
+           effective_from
+    """),
 )
-def test_refused(statements: list[RuleStatement], line: str) -> None:
-    assert lines_of_error(Path(), rule_history, statements) == [f"r.yaml:{line}"]
+def test_refused(tmp_path: Path, script: str, said: list[str]) -> None:
+    (tmp_path / "r.yaml").write_text(f"{script}\n")
+    where = {"instance": "I", "database": "D", "effective_from": day(1)}
+    statements = read_rules(str(tmp_path / "r.yaml"), **where).statements  # type: ignore[arg-type]
+    expected = [f"r.yaml:{line.replace('SAME', SAME).replace('GONE', GONE)}" for line in said]
+    assert lines_of_error(tmp_path, rule_history, statements) == expected
 
 
 def test_what_only_follows_from_an_error_is_not_reported() -> None:
@@ -217,13 +185,13 @@ def test_each_version_knows_the_statement_that_began_it() -> None:
 def scripts(draw: st.DrawFn) -> list[RuleStatement]:
     """Statements that the history accepts: random ones without those that it refuses."""
     given = []
-    for line in range(draw(st.integers(0, 15))):
+    for _ in range(draw(st.integers(0, 15))):
         kind, at = draw(st.sampled_from(StatementType)), draw(st.integers(1, 9))
         said = {key: draw(st.sampled_from([UNSET, ANY, "ANY", "S"])) for key in CRITERIA}
         says_something = kind is StatementType.CREATE or {*said.values()} != {UNSET}
         said["level"] = draw(st.integers(1, 10) | st.none() if says_something else st.integers(1, 10))
         more = {} if kind is StatementType.DROP else said
-        given.append(statement(kind, at, draw(st.sampled_from("ABC")), line=line + 1, **more))
+        given.append(statement(kind, at, draw(st.sampled_from("ABC")), **more))
     return accepted(given)
 
 
