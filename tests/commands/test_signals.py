@@ -91,16 +91,13 @@ def require_ended(job: "subprocess.Popen[bytes]", sign: signal.Signals, temporar
             job.stdout.close()
 
 
-@pytest.mark.parametrize(
-    ("sign", "is_gone"),
-    [*((sign, True) for sign in SIGNALS), (signal.SIGTERM, False)],
-    ids=lambda given: {True: "nobody is there", False: "it is full and nobody reads"}.get(given),
-)
-def test_while_nobody_reads_standard_error(tmp_path: Path, sign: signal.Signals, is_gone: bool) -> None:
+@pytest.mark.parametrize("is_gone", [True, False], ids=["nobody is there", "it is full and nobody reads"])
+def test_while_nobody_reads_standard_error(tmp_path: Path, is_gone: bool) -> None:
     reads, writes = os.pipe()
     job = started(tmp_path, *([] if is_gone else ["write"]), stderr=writes)
     if is_gone:
         os.close(reads)
+    sign = signal.SIGINT if is_gone else signal.SIGTERM
     job.send_signal(sign)
     require_ended(job, sign, tmp_path)
     for end in (writes,) if is_gone else (reads, writes):
@@ -138,16 +135,11 @@ def test_before_the_job_listens_to_signals() -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
+WITH_JAVA = [pytest.mark.long, pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "engine",
-    [
-        "embedded",
-        pytest.param(
-            "spark", marks=[pytest.mark.long, pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH")]
-        ),
-    ],
-)
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("spark", marks=WITH_JAVA)])
 def test_a_night_that_works(tmp_path: Path, engine: str) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()

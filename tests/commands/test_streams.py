@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
-from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, capture_settings, environment
+from tests.support.processes import PATIENCE, ROOT, environment
 
 TALKS = """
 import logging, os, sys
@@ -37,8 +36,9 @@ NO_ROOM = (
 CLOSED = NO_ROOM.replace("No space left on device", "it is closed")
 
 
-def shell(line: str, job: str = f'"{sys.executable}" -c "$TALKS"') -> CompletedProcess[str]:
+def shell(line: str) -> CompletedProcess[str]:
     """Run a line of bash with the job's command in place of JOB; the exit codes of its pipe come last."""
+    job = f'"{sys.executable}" -c "$TALKS"'
     return subprocess.run(
         ["bash", "-c", f"{line.replace('JOB', job)}\necho codes ${{PIPESTATUS[*]}} >&2"],
         cwd=ROOT,
@@ -47,10 +47,6 @@ def shell(line: str, job: str = f'"{sys.executable}" -c "$TALKS"') -> CompletedP
         text=True,
         timeout=PATIENCE,
     )
-
-
-def codes(done: CompletedProcess[str]) -> str:
-    return done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
@@ -71,12 +67,12 @@ def test_streams_read_to_the_first_line() -> None:
 
 @pytest.mark.parametrize(("stdout", "says"), [(">/dev/full", NO_ROOM), (">&-", CLOSED), ("<&- >&-", CLOSED)])
 def test_standard_output_that_can_not_be_written(stdout: str, says: str) -> None:
-    done = shell(f"JOB {stdout}")
-    assert codes(done) == "codes 1"
-    assert done.stderr.endswith(f"the engine\n{says}codes 1\n")
-    assert shell(f"JOB {stdout} 2>&-").stderr == "codes 1\n"
-    if says == NO_ROOM:
-        assert shell(f"JOB --help {stdout}").stderr == f"{NO_ROOM}codes 1\n"
+    assert shell(f"JOB {stdout}").stderr.endswith(f"the engine\n{says}codes 1\n")
+
+
+def test_standard_output_of_the_help_and_both_streams_that_can_not_be_written() -> None:
+    assert shell("JOB --help >/dev/full").stderr == f"{NO_ROOM}codes 1\n"
+    assert shell("JOB >&- 2>&-").stderr == "codes 1\n"
 
 
 def test_only_the_answer_is_on_standard_output_and_a_line_of_the_log_is_one_line() -> None:
@@ -85,19 +81,3 @@ def test_only_the_answer_is_on_standard_output_and_a_line_of_the_log_is_one_line
     assert "the engine\n" in done.stderr
     log = [line for line in done.stderr.splitlines() if "WARNING" in line]
     assert [line.partition("WARNING ")[2] for line in log] == [r"a name with\u000a a line end and \u2028"]
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark")
-def test_answers_of_apache_spark(tmp_path: Path) -> None:
-    """Warnings go to standard error; a full disk and a reader that has gone mean the same."""
-    config = f"--config {capture_settings(tmp_path)}"
-    night = f"{' '.join(COMMANDS['embedded'])} {config} --as-of 2026-11-24T07:30:00Z --quiet"
-    assert codes(shell("JOB", night)) == "codes 0"
-    asked = f"{ROOT}/spark-submit.sh jobs/next.py {config} --queue TargetQueue --format json"
-    done = shell("JOB 2>&1 >/dev/full | grep -v WARN", asked)
-    assert done.stdout.endswith(NO_ROOM)
-    assert codes(done).startswith("codes 1 ")
-    done = shell("JOB --verbose | head -1", asked)
-    assert (done.stdout, codes(done)) == ("{\n", "codes 0 0")
