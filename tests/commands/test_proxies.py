@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.config.errors import ConfigError
+from pipelines.engine import session
 from tests.support.processes import ROOT, ended
 
 ASKS = """
@@ -39,32 +41,26 @@ def proxy() -> Iterator[tuple[str, list[bytes]]]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}", came
 
 
-@pytest.mark.parametrize(
-    "further", [{"no_proxy": "example.org"}, {"no_grpc_proxy": "example.org", "NO_PROXY": ""}], ids=str
-)
-def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(
-    tmp_path: Path, further: dict[str, str]
-) -> None:
+def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(tmp_path: Path) -> None:
     # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
     script = tmp_path / "asks.py"
     script.write_text(ASKS)
     with proxy() as (address, came):
-        variables = dict.fromkeys(NAMES, address) | further
+        variables = dict.fromkeys(NAMES, address) | {"no_grpc_proxy": "example.org", "NO_PROXY": ""}
         done = ended([sys.executable, str(script)], variables | {"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     assert came == []
 
 
-@pytest.mark.long
-def test_a_server_behind_a_proxy_that_does_not_answer() -> None:
+def test_a_server_behind_a_proxy_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The proxy is asked, and the job says within seconds that nobody answers."""
+    monkeypatch.setattr(session, "ANSWERS_WITHIN", 2)
     with proxy() as (address, came):
-        job = [sys.executable, "-m", "jobs.next", "--config", "conf/capture.yaml", "--queue", "TargetQueue"]
-        done = ended(job, {"SPARK_REMOTE": "sc://engine.invalid:15002", "http_proxy": address})
-    assert done.returncode == 2
-    assert done.stderr == (
-        "error: SPARK_REMOTE: no server answers at engine.invalid:15002 (what listens there did not answer "
-        "as Spark Connect does within 20 s, through the proxy that http_proxy names); start it, or unset "
-        "SPARK_REMOTE\n"
+        monkeypatch.setenv("http_proxy", address)
+        with pytest.raises(ConfigError) as raised:
+            session._require_server("sc://engine.invalid:15002")
+    assert str(raised.value) == (
+        "SPARK_REMOTE: no server answers at engine.invalid:15002 (what listens there did not answer as Spark "
+        "Connect does within 2 s, through the proxy that http_proxy names); start it, or unset SPARK_REMOTE"
     )
     assert came[0].startswith(b"CONNECT engine.invalid:15002")
