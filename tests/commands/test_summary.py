@@ -49,6 +49,24 @@ def table_rows(text: str, title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines[:end] if line[0] == "│"]
 
 
+def printed(
+    session: SparkSession, folder: Path, tables: dict[str, list[Row]], capsys: pytest.CaptureFixture[str]
+) -> tuple[str, str, str]:
+    """The summary of a warehouse with these tables, that with --verbose, and the path of its settings."""
+    settings = write(session, folder, tables)
+    warehouse = Warehouse(session, settings.warehouse)
+    found, ages = first_findings(warehouse, settings, AS_OF), read_ages(warehouse, settings, AS_OF)
+    capsys.readouterr()
+    print_summary(warehouse, settings, AS_OF, found, ages)
+    short = capsys.readouterr().out
+    print_summary(warehouse, settings, AS_OF, found, ages, verbose=True)
+    return short, capsys.readouterr().out, settings.path
+
+
+def list_items(text: str) -> list[str]:
+    return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+
+
 def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,16 +79,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         *[group(f"Queue {number}", 1) for number in range(MOST_WAITING)],
         group("OrderQueue", 99, **of_as_of(NIGHT_BEFORE)),
     ]
-    settings = write(session, tmp_path, written)
-    capsys.readouterr()
-
-    warehouse = Warehouse(session, settings.warehouse)
-    found, ages = first_findings(warehouse, settings, AS_OF), read_ages(warehouse, settings, AS_OF)
-    print_summary(warehouse, settings, AS_OF, found, ages)
-    short = capsys.readouterr().out
-    print_summary(warehouse, settings, AS_OF, found, ages, verbose=True)
-
-    text = capsys.readouterr().out
+    short, text, config = printed(session, tmp_path, written, capsys)
     assert [line for line in short.splitlines() if line not in text.splitlines()] == []
     assert "Events so far" not in short
     assert "First rows" not in short
@@ -82,10 +91,10 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         ["SQL1.A.[Queue 0]", "1", "0", "5", "2026-11-20T11:59:00Z"],
     ]
     assert len(waits) == MOST_WAITING
-    waiting = command_line("waiting", "--as-of", "2026-11-20T13:00:00Z", config=settings.path)
+    waiting = command_line("waiting", "--as-of", "2026-11-20T13:00:00Z", config=config)
     assert f"and 3 more places: {waiting}" in text
     first, notes = text.partition("Note\n")[::2]
-    assert [line.removeprefix("- ") for line in first.splitlines() if line.startswith("- ")] == [
+    assert list_items(first) == [
         "Stopped. Messages without a queue: 3 messages are not matched to a queue: no input shows the "
         "creation of their endpoint before as_of",
         "Stopped. Queue SQL1.A.[Trailing ]: 1 message waits for queue SQL1.A.[Trailing ], which is off by "
@@ -93,7 +102,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         "Blocked. Queue SQL1.A.OrderQueue: 2 messages are of locked groups, such as g; no event names the "
         "transaction",
     ]
-    assert [line.removeprefix("- ") for line in notes.splitlines() if line.startswith("- ")] == [
+    assert list_items(notes) == [
         "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",
         "whether SQL1.A and SQL2.A honor priorities is not known; the order to send holds if they do",
         "SQL1.A.[Trailing ]: the catalog says that the queue is off; 1 message stands in it; the log has no "
@@ -113,22 +122,16 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     ]
     received = table_rows(text, "First rows of receive_schedule, SQL1.A.OrderQueue")
     assert [(row[0], row[-1]) for row in received if row[0]] == [
-        ("RECEIVE 1", "g"),
-        ("1", "OrderQueue/1"),
-        ("RECEIVE 2", "g"),
-        ("2", "OrderQueue/2"),
-        ("RECEIVE 3", "g"),
-        ("3", "OrderQueue/3"),
+        *(("RECEIVE 1", "g"), ("1", "OrderQueue/1")),
+        *(("RECEIVE 2", "g"), ("2", "OrderQueue/2")),
+        *(("RECEIVE 3", "g"), ("3", "OrderQueue/3")),
     ]
     sent_first = table_rows(text, "First rows of transmission_schedule, SQL1")
     assert [(row[0], row[1], row[-1]) for row in sent_first] == [
-        ("1", "10", "m1"),
-        ("2", "5", "m2"),
-        ("3", "5", "m3"),
+        *(("1", "10", "m1"), ("2", "5", "m2"), ("3", "5", "m3"))
     ]
     *_, next_line, report_line = text.splitlines()
-    of = f"--config {settings.path}"
-    at = "--as-of 2026-11-20T13:00:00Z"
+    of, at = f"--config {config}", "--as-of 2026-11-20T13:00:00Z"
     assert next_line == f"  {name_command('next')} {of} --queue SQL1.A.OrderQueue {at}"
     assert report_line == f"  {name_command('report')} {of} --out page.html {at}"
 
@@ -136,11 +139,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
 def test_a_run_without_anything_says_so(
     embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = write(embedded, tmp_path, {})
-    warehouse = Warehouse(embedded, settings.warehouse)
-    found, ages = first_findings(warehouse, settings, AS_OF), read_ages(warehouse, settings, AS_OF)
-    print_summary(warehouse, settings, AS_OF, found, ages)
-    text = capsys.readouterr().out
+    _, text, _ = printed(embedded, tmp_path, {}, capsys)
     assert "No queue and no instance has a message that waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text
     assert "First rows" not in text
