@@ -1,8 +1,6 @@
-"""The public interface: `import pipelines` opens a warehouse, reads tables of an as_of, and asks "
-"questions."""
+"""The public interface: `import pipelines` opens a warehouse, reads tables and asks questions."""
 
 import json
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ from pipelines.console.terminal import to_json
 from pipelines.nightly.night import describe
 from tests.field.running import run
 from tests.support.factories import at
-from tests.support.processes import PATIENCE, ROOT, environment
+from tests.support.processes import ROOT, ended
 from tests.support.small_project import a_bit_of_everything, project_in
 
 pytestmark = pytest.mark.slow
@@ -52,36 +50,19 @@ def test_the_public_names() -> None:
 
 
 def test_the_package_imports_nothing_until_it_is_asked() -> None:
-    ask = (
-        "import pipelines, sys; print(*sorted(name for name in sys.modules if name.startswith('pipelines')))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", ask],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.stdout == "pipelines\n"
+    ask = "import pipelines, sys; print([name for name in sys.modules if name.startswith('pipelines')])"
+    assert ended([sys.executable, "-c", ask]).stdout == "['pipelines']\n"
 
 
 def test_tables_are_those_of_the_newest_as_of_or_of_another(warehouse: pipelines.OpenWarehouse) -> None:
     assert warehouse.as_ofs == [EARLIER, NEWEST]
-    for as_of, found in (
-        (None, NEWEST),
-        ("latest", NEWEST),
-        (EARLIER, EARLIER),
-        ("2026-11-20T12:30:00Z", EARLIER),
-    ):
-        rows = (
-            warehouse.read("unresolved", as_of).collect()
-            + warehouse.read("receive_schedule", as_of).collect()
-        )
-        assert {row.as_of.replace(tzinfo=UTC) for row in rows} == {found}
-    frame = warehouse.read_pandas("receive_schedule")
-    assert len(frame) == warehouse.read("receive_schedule").count() > 0
-    assert warehouse.read("endpoints").count() == len(warehouse.read_pandas("endpoints")) > 0
+    asked: list[str | datetime | None] = [None, "latest", EARLIER, "2026-11-20T12:30:00Z"]
+    for as_of, found in zip(asked, [NEWEST, NEWEST, EARLIER, EARLIER], strict=True):
+        for table in ("unresolved", "receive_schedule"):
+            rows = warehouse.read(table, as_of).collect()
+            assert {row.as_of.replace(tzinfo=UTC) for row in rows} == {found}
+    for table in ("receive_schedule", "endpoints"):
+        assert len(warehouse.read_pandas(table)) == warehouse.read(table).count() > 0
 
 
 @pytest.mark.parametrize(
@@ -106,11 +87,7 @@ def test_answers_are_those_of_the_commands(
 
 
 def test_explanations(warehouse: pipelines.OpenWarehouse) -> None:
-    row = (
-        warehouse.read("receive_schedule")
-        .select("message_id", "conversation_id", "conversation_group_id")
-        .head()
-    )
+    row = warehouse.read("receive_schedule").head()
     assert row is not None
     assert warehouse.explain_message(row.message_id)["message_id"] == row.message_id
     assert warehouse.explain_conversation(row.conversation_id)["conversation_id"] == row.conversation_id
@@ -177,13 +154,7 @@ def test_threads_a_fork_and_a_stopped_session(config: str, tmp_path: Path) -> No
     """The embedded engine in a program of its own."""
     program = tmp_path / "host.py"
     program.write_text(HOST)
-    done = subprocess.run(
-        [sys.executable, program],
-        env={**environment(), "PRIORITIES_CONFIG": config, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    done = ended([sys.executable, program], {"PRIORITIES_CONFIG": config, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     *said, process = done.stdout.splitlines()
     forked = (

@@ -2,8 +2,9 @@
 
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -16,29 +17,21 @@ from tests.support.factories import Row, at, endpoint_event
 from tests.support.report_warehouse import AS_OF, NIGHT_BEFORE, OF_AS_OF, of_as_of, write
 from tests.support.written import ended_run, endpoint, sent
 
-QUEUE = {**OF_AS_OF, "kind": "receive", "instance": "SQL1", "database": "A", "queue": "Q"}
+PLACE = {"instance": "SQL1", "database": "A"}
+QUEUE = {**OF_AS_OF, **PLACE, "kind": "receive", "queue": "Q"}
 SENDING = {**OF_AS_OF, "kind": "transmission", "instance": "SQL1"}
+Samples = Mapping[str, Sequence[tuple[tuple[str, ...], float]]]
 KEPT = {"findings": 4, "waits": 3}
 LONG = "The certificate of the far side is not trusted, and nobody may say why it would be, see "
 
 
 def wait(place: Row, level: int, ready: int, held: int) -> Row:
-    return {
-        **place,
-        "level": level,
-        "ready": ready,
-        "held": held,
-        "oldest_seconds": 60 * level,
-        "p95_seconds": 7.5 * level,
-    }
+    seconds = {"oldest_seconds": 60 * level, "p95_seconds": 7.5 * level}
+    return {**place, "level": level, "ready": ready, "held": held, **seconds}
 
 
 def finding(place: Row, code: str, severity: str, messages: int) -> Row:
     return {**place, "code": code, "severity": severity, "messages": messages, "conversations": messages}
-
-
-def unsent(position: int, text: str | None, **changes: object) -> Row:
-    return sent(position, why_still_here=text, **changes)
 
 
 def tables() -> dict[str, list[Row]]:
@@ -57,10 +50,10 @@ def tables() -> dict[str, list[Row]]:
             finding({**OF_AS_OF, "kind": "unresolved"}, "endpoint_unknown", "stopped", 2),
         ],
         "transmission_schedule": [
-            *[unsent(number, f"{LONG}Msg {number}") for number in range(1, 4)],
-            unsent(4, f"{LONG}Msg 4", instance="SQL2"),
-            *[unsent(10 + number, f"Text {'abcdefghijklmnopqrstuvwxyz'[number]}") for number in range(25)],
-            unsent(60, None),
+            *[sent(number, why_still_here=f"{LONG}Msg {number}") for number in range(1, 4)],
+            sent(4, why_still_here=f"{LONG}Msg 4", instance="SQL2"),
+            *[sent(10 + number, why_still_here=f"Text {ascii_lowercase[number]}") for number in range(25)],
+            sent(60, why_still_here=None),
         ],
         "unresolved": [
             {**OF_AS_OF, "kind": "receive", "id": f"u{number}", "reason": "endpoint_unknown"}
@@ -79,14 +72,7 @@ def tables() -> dict[str, list[Row]]:
             endpoint_event("END_CONVERSATION", "left alone", is_initiator=False, event_time=at(-60))
         ],
         "snapshots": [
-            {
-                "batch": 1,
-                "instance": "SQL1",
-                "database": "A",
-                "taken_at": at(minute),
-                "view": "services",
-                "complete": True,
-            }
+            {"batch": 1, **PLACE, "taken_at": at(minute), "view": "services", "complete": True}
             for minute in (0, 50, 70)
         ],
         "runs": [
@@ -104,42 +90,41 @@ def text(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> st
 
 
 @pytest.fixture(scope="module")
-def samples(text: str) -> Mapping[str, list[tuple[Row, float]]]:
-    found: dict[str, list[tuple[Row, float]]] = {}
-    for family in text_string_to_metric_families(text):
-        found[family.name] = [(sample.labels, sample.value) for sample in family.samples]
-    return found
+def samples(text: str) -> Samples:
+    """The values of labels, with the figure, of each metric by its name."""
+    return {
+        family.name.removeprefix("service_broker_"): [
+            (tuple(sample.labels.values()), sample.value) for sample in family.samples
+        ]
+        for family in text_string_to_metric_families(text)
+    }
 
 
-def of(samples: Mapping[str, list[tuple[Row, float]]], name: str) -> list[tuple[tuple[str, ...], float]]:
-    return [(tuple(labels.values()), value) for labels, value in samples[f"service_broker_{name}"]]
-
-
-def test_messages_and_waits(samples: Mapping[str, list[tuple[Row, float]]]) -> None:
+def test_messages_and_waits(text: str, samples: Samples) -> None:
     queue, sending = ("receive", "SQL1", "A", "Q"), ("transmission", "SQL1", "", "")
-    assert of(samples, "messages") == [
+    labels = 'kind="receive",instance="SQL1",database="A",queue="Q",level="5",state="ready"'
+    assert f"service_broker_messages{{{labels}}} 1\n" in text
+    assert samples["messages"] == [
         ((*queue, "5", "ready"), 1),
         ((*queue, "5", "held"), 2),
         ((*queue, "9", "ready"), 4),
         ((*sending, "5", "ready"), 30),
     ]
     waits = [((*queue, "5"), 300), ((*queue, "9"), 540), ((*sending, "5"), 300)]
-    assert of(samples, "oldest_wait_seconds") == waits
-    assert of(samples, "p95_wait_seconds") == [(labels, value / 8) for labels, value in waits]
-    labels, _ = samples["service_broker_messages"][0]
-    assert list(labels) == ["kind", "instance", "database", "queue", "level", "state"]
+    assert samples["oldest_wait_seconds"] == waits
+    assert samples["p95_wait_seconds"] == [(labels, value / 8) for labels, value in waits]
 
 
-def test_findings_are_rows_also_without_messages(samples: Mapping[str, list[tuple[Row, float]]]) -> None:
-    assert of(samples, "findings") == [
+def test_findings_are_rows_also_without_messages(samples: Samples) -> None:
+    assert samples["findings"] == [
         (("endpoint_unknown", "stopped", "", ""), 1),
         (("queue_off", "stopped", "SQL1", "A"), 2),
         (("transmission_status", "stopped", "SQL1", ""), 1),
     ]
 
 
-def test_reasons_are_few_and_have_no_numbers(samples: Mapping[str, list[tuple[Row, float]]]) -> None:
-    found = dict(of(samples, "transmission_status_messages"))
+def test_reasons_are_few_and_have_no_numbers(samples: Samples) -> None:
+    found = dict(samples["transmission_status_messages"])
     long = LONG[:REASON_LENGTH]
     assert (found["SQL1", long], found["SQL2", long]) == (3, 1)
     assert found["SQL1", OTHER] == 25 - (MOST_REASONS - 1)
@@ -147,9 +132,9 @@ def test_reasons_are_few_and_have_no_numbers(samples: Mapping[str, list[tuple[Ro
     assert sum(found.values()) == 29
 
 
-def test_what_has_no_labels(samples: Mapping[str, list[tuple[Row, float]]]) -> None:
+def test_what_has_no_labels(samples: Samples) -> None:
     names = ("unresolved", "leaked_conversations", "run_duration_seconds", "run_finished_timestamp_seconds")
-    assert [of(samples, name) for name in names] == [
+    assert [samples[name] for name in names] == [
         [((), 2)],
         [((), 1)],
         [((), 120)],
@@ -157,13 +142,13 @@ def test_what_has_no_labels(samples: Mapping[str, list[tuple[Row, float]]]) -> N
     ]
 
 
-def test_what_was_not_measured_is_not_met(samples: Mapping[str, list[tuple[Row, float]]]) -> None:
-    assert of(samples, "expectation_met") == [(("bad",), 0), (("good",), 1), (("nothing",), 0)]
+def test_what_was_not_measured_is_not_met(samples: Samples) -> None:
+    assert samples["expectation_met"] == [(("bad",), 0), (("good",), 1), (("nothing",), 0)]
 
 
-def test_the_age_is_that_of_the_newest_snapshot(samples: Mapping[str, list[tuple[Row, float]]]) -> None:
+def test_the_age_is_that_of_the_newest_snapshot(samples: Samples) -> None:
     """No input shows a fact of SQL9."""
-    assert of(samples, "data_age_seconds") == [(("SQL1", "A"), 600)]
+    assert samples["data_age_seconds"] == [(("SQL1", "A"), 600)]
 
 
 def test_promtool_finds_nothing(text: str) -> None:

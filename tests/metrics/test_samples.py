@@ -18,17 +18,12 @@ RULES = yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"][0]["rules
 DASHBOARD = json.loads((FOLDER / "grafana.json").read_text())
 
 
-def alerts() -> list[str]:
-    return [rule["expr"] for rule in RULES]
+ALERTS = [rule["expr"] for rule in RULES]
+LISTS = [each["query"]["query"] for each in DASHBOARD["templating"]["list"] if each["type"] == "query"]
+QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]] + LISTS
 
 
-def queries() -> list[str]:
-    panels = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
-    lists = DASHBOARD["templating"]["list"]
-    return panels + [each["query"]["query"] for each in lists if each["type"] == "query"]
-
-
-@pytest.mark.parametrize("query", [*alerts(), *queries()])
+@pytest.mark.parametrize("query", [*ALERTS, *QUERIES])
 def test_a_query_names_metrics_and_labels_that_there_are(query: str) -> None:
     asked = re.findall(r"(service_broker_\w+)(?:\{(.*?)\})?", query)
     assert asked
@@ -41,7 +36,7 @@ def test_a_query_names_metrics_and_labels_that_there_are(query: str) -> None:
 
 
 def test_every_metric_is_on_the_dashboard() -> None:
-    assert {name for query in queries() for name in re.findall(r"service_broker_\w+", query)} == set(LABELS)
+    assert {name for query in QUERIES for name in re.findall(r"service_broker_\w+", query)} == set(LABELS)
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(ids) == len(set(ids))
 
@@ -55,7 +50,7 @@ def test_texts_of_alerts_name_labels_of_their_query() -> None:
 
 
 def test_codes_of_the_alerts_are_causes() -> None:
-    found = [match for query in alerts() for match in re.findall(r'code!~"([^"]*)"', query)]
+    found = [match for query in ALERTS for match in re.findall(r'code!~"([^"]*)"', query)]
     codes = "|".join(found).split("|")
     assert codes
     assert set(codes) <= set(CODES)

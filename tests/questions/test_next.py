@@ -5,24 +5,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.commands import next as next_job, waiting as waiting_job
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.questions.next import report_next
 from pipelines.questions.view import print_next
 from pipelines.questions.waiting import report_waits
 from pipelines.storage.warehouse import Warehouse
-from schemas.reading import as_of_key
 from tests.support import written
 from tests.support.factories import Row, at
+from tests.support.report_warehouse import of_as_of, write
 from tests.support.written import ended_run, sent, warehouse_of
 
 AS_OF = at(60)
-YESTERDAY: Row = {"as_of": at(60, day=-1), "as_of_key": as_of_key(at(60, day=-1))}
+YESTERDAY = of_as_of(at(60, day=-1))
 
 
 def received(queue: str, position: int | None, **changes: Any) -> Row:
@@ -41,17 +41,7 @@ def cells(printed: str) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("next")
-    (folder / "catalog.yaml").write_text("instances: []\n")
-    inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
-    content = {"warehouse": "warehouse", "inputs": inputs, "catalog": "catalog.yaml"}
-    (folder / "settings.yaml").write_text(yaml.safe_dump(content))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def warehouse(session: SparkSession, folder: Path) -> Warehouse:
+def settings(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Its latest run is that of AS_OF; a later, failed one does not count."""
     rows = {
         "receive_schedule": [
@@ -65,7 +55,12 @@ def warehouse(session: SparkSession, folder: Path) -> Warehouse:
         "transmission_schedule": [sent(1), sent(2), sent(1, instance="SQL2"), sent(3, **YESTERDAY)],
         "runs": [ended_run("one", AS_OF), ended_run("two", at(90), "failed")],
     }
-    return warehouse_of(session, folder / "warehouse", rows)
+    return write(session, tmp_path_factory.mktemp("next"), rows)
+
+
+@pytest.fixture(scope="module")
+def warehouse(session: SparkSession, settings: Settings) -> Warehouse:
+    return Warehouse(session, settings.warehouse)
 
 
 def test_the_next_of_a_queue_with_the_conversation_that_decides(
@@ -120,30 +115,21 @@ def test_other_places(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = {"block": None, "message_sequence_number": None}
     rows = [
-        {"block": None, "message_sequence_number": 4, **sent(1)},
-        {"block": 3, "message_sequence_number": 0, **sent(2, elevated=True, transmit_priority=10)},
-        {
-            "block": None,
-            "message_sequence_number": None,
-            **sent(3, forwarded=True, destination_instance=None),
-        },
+        {**plain, **sent(1), "message_sequence_number": 4},
+        {**sent(2, elevated=True, transmit_priority=10), "message_sequence_number": 0, "block": 3},
+        {**plain, **sent(3, forwarded=True, destination_instance=None)},
     ]
     print_next({"as_of": AS_OF, "instance": "SQL1", "next": rows})
     said = capsys.readouterr().out
     assert (
         "Sent next at 2026-11-20T13:00:00Z: SQL1 (contract Contract, from_service InitiatorService)" in said
     )
+    raised = "Order, number 0, raised from 7, block 3"
     assert cells(said) == [
         ["1", "5", "Order, number 4", "SQL2.C.TargetService", "2026-11-20T12:01:00Z", "m1"],
-        [
-            "2",
-            "10",
-            "Order, number 0, raised from 7, block 3",
-            "SQL2.C.TargetService",
-            "2026-11-20T12:02:00Z",
-            "m2",
-        ],
+        ["2", "10", raised, "SQL2.C.TargetService", "2026-11-20T12:02:00Z", "m2"],
         ["3", "5", "Order, unsequenced, forwarded", "C.TargetService", "2026-11-20T12:03:00Z", "m3"],
     ]
 
@@ -156,17 +142,13 @@ CATALOG = Catalog.model_validate({"instances": [{"name": "SQL1", "databases": [I
     ("place", "complaint"),
     [
         (QueueFilter("q"), "--queue q: there is no such queue; did you mean SQL1.A.Q?"),
-        (QueueFilter(instance="SQL3"), "--instance SQL3: there is none of that name; did you mean 'SQL2'?"),
         (QueueFilter("Two"), "--queue Two is one of SQL1.A.Two, SQL1.B.Two; write one of these"),
         (QueueFilter("SQL1.A.q"), "--queue SQL1.A.q: there is no such queue; did you mean SQL1.A.Q?"),
-        (
-            QueueFilter("Q", instance="SQL2"),
-            "--instance SQL2: there is none of that name; did you mean 'SQL1'?",
-        ),
-        (QueueFilter("Q", database="E"), "--database E: there is none of that name; write one of A, B, C"),
         (QueueFilter("B.Q"), "--queue B.Q: there is no such queue; did you mean SQL1.A.Q?"),
+        (QueueFilter(instance="SQL3"), "--instance SQL3: there is none of that name; did you mean 'SQL2'?"),
+        (QueueFilter("Q", instance="SQL2"), "--instance SQL2: there is none of that name; did you mean 'S"),
+        (QueueFilter("Q", database="E"), "--database E: there is none of that name; write one of A, B, C"),
     ],
-    ids=["queue", "instance", "two queues", "in full", "another instance", "no database", "another database"],
 )
 def test_a_name_of_nothing_or_of_several_is_refused(
     warehouse: Warehouse, place: QueueFilter, complaint: str
@@ -195,9 +177,9 @@ def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
 
 
 def test_the_commands_print_json_and_refuse_half_a_question(
-    embedded: SparkSession, warehouse: Warehouse, folder: Path, capsys: pytest.CaptureFixture[str]
+    embedded: SparkSession, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = ["--config", str(folder / "settings.yaml"), "--format", "json"]
+    config = ["--config", settings.path, "--format", "json"]
     with pytest.raises(PipelineError, match="--as-of 2026-11-20T13:30:00Z was not published"):
         next_job.main([*config, "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"])
     assert next_job.main([*config, "--instance", "SQL1", "--transmission"]) == 0
@@ -217,14 +199,13 @@ def test_the_commands_print_json_and_refuse_half_a_question(
 def test_an_instance_may_be_left_out_if_it_is_the_only_one(
     embedded: SparkSession, warehouse: Warehouse, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match="--transmission needs --instance: one of SQL1 and SQL2"):
-        report_next(warehouse, QueueFilter(), as_of=AS_OF, limit=5)
-    one = warehouse_of(embedded, tmp_path, {"transmission_schedule": [sent(1), sent(2)]})
+    one = warehouse_of(embedded, tmp_path / "one", {"transmission_schedule": [sent(1), sent(2)]})
     found = report_next(one, QueueFilter(), as_of=AS_OF, limit=5)
     assert (found["instance"], len(found["next"])) == ("SQL1", 2)
     empty = warehouse_of(embedded, tmp_path / "empty", {})
-    with pytest.raises(ConfigError, match="--transmission needs --instance: none is known"):
-        report_next(empty, QueueFilter(), as_of=AS_OF, limit=5)
+    for other, known in ((warehouse, "one of SQL1 and SQL2"), (empty, "none is known")):
+        with pytest.raises(ConfigError, match=f"--transmission needs --instance: {known}"):
+            report_next(other, QueueFilter(), as_of=AS_OF, limit=5)
 
 
 def test_who_waits(warehouse: Warehouse) -> None:
@@ -239,33 +220,33 @@ def test_who_waits(warehouse: Warehouse) -> None:
 
 def test_who_waits_by_any_columns(warehouse: Warehouse) -> None:
     """Two of the messages of Q have level 9, the third and the locked one have 3."""
-    found = report_waits(warehouse, as_of=AS_OF, limit=50, by=["contract", "level"])
-    assert found["by"] == ["contract", "level"]
-    counts = [
-        (row["contract"], row["level"], row["messages"], row["oldest"]) for row in found["receive"]["waiting"]
-    ]
-    assert counts == [("Contract", 9, 5, at(7)), ("Contract", 3, 3, at(8))]
-    [sent_first] = found["transmission"]["waiting"]
-    assert (sent_first["contract"], sent_first["level"], sent_first["messages"]) == ("Contract", 5, 3)
-    by_service = report_waits(warehouse, as_of=AS_OF, limit=50, by=["queue", "remote_service"])
-    assert [
-        (row["queue"], row["remote_service"], row["messages"]) for row in by_service["receive"]["waiting"]
-    ] == [
-        ("Q", "InitiatorService", 4),
-        ("SQL1.A.Two", "InitiatorService", 1),
-        ("Two", "InitiatorService", 2),
-        ("Locked", "InitiatorService", 1),
-    ]
-    sent_to = by_service["transmission"]["waiting"]
-    assert [(row["queue"], row["remote_service"], row["messages"]) for row in sent_to] == [
-        (None, "TargetService", 3)
-    ]
+
+    def waiting(*by: str) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        found = report_waits(warehouse, as_of=AS_OF, limit=50, by=[*by])
+        assert found["by"] == [*by]
+        rows = (found["receive"]["waiting"], found["transmission"]["waiting"])
+        received, sent = ([tuple(row[name] for name in (*by, "messages")) for row in each] for each in rows)
+        return received, sent
+
+    assert waiting("contract", "level") == (
+        [("Contract", 9, 5), ("Contract", 3, 3)],
+        [("Contract", 5, 3)],
+    )
+    assert waiting("queue", "remote_service") == (
+        [
+            ("Q", "InitiatorService", 4),
+            ("SQL1.A.Two", "InitiatorService", 1),
+            ("Two", "InitiatorService", 2),
+            ("Locked", "InitiatorService", 1),
+        ],
+        [(None, "TargetService", 3)],
+    )
 
 
 def test_the_command_takes_columns_in_one_list_or_several(
-    embedded: SparkSession, warehouse: Warehouse, folder: Path, capsys: pytest.CaptureFixture[str]
+    embedded: SparkSession, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = ["--config", str(folder / "settings.yaml")]
+    config = ["--config", settings.path]
     assert waiting_job.main([*config, "--by", "level, queue", "--by", "instance,level"]) == 0
     printed = capsys.readouterr().out
     assert "Waiting for receive by level, queue, instance, the longest first" in printed
