@@ -46,57 +46,46 @@ def refusal(tmp_path: Path, content: str) -> list[str]:
 
 
 def test_rows(tmp_path: Path) -> None:
+    assert load(tmp_path, "instances:\n") == load(tmp_path, "{}\n") == Catalog()
     catalog = load(tmp_path, TWO_DATABASES)
-    assert [*catalog.database_rows()] == [
-        ("SQL1", "InitiatorDB", True),
-        ("SQL1", "TargetDB", False),
-        ("SQL2", "InitiatorDB", False),
-    ]
+    one, other = ("SQL1", "InitiatorDB"), ("SQL1", "TargetDB")
+    assert [*catalog.database_rows()] == [(*one, True), (*other, False), ("SQL2", "InitiatorDB", False)]
     assert [*catalog.queue_rows()] == [
-        ("SQL1", "InitiatorDB", "InitiatorQueue", True),
-        ("SQL1", "InitiatorDB", "Spare", False),
-        ("SQL1", "TargetDB", "TargetQueue", True),
-        ("SQL1", "TargetDB", "Audit", True),
+        (*one, "InitiatorQueue", True),
+        (*one, "Spare", False),
+        (*other, "TargetQueue", True),
+        (*other, "Audit", True),
     ]
     assert [*catalog.service_bindings()] == [
-        ("SQL1", "InitiatorDB", "InitiatorService", "InitiatorQueue"),
-        ("SQL1", "InitiatorDB", " initiatorservice", "InitiatorQueue"),
-        ("SQL1", "TargetDB", "InitiatorService", "TargetQueue"),
+        (*one, "InitiatorService", "InitiatorQueue"),
+        (*one, " initiatorservice", "InitiatorQueue"),
+        (*other, "InitiatorService", "TargetQueue"),
     ]
     assert [*catalog.monitor_rows()] == [
-        ("SQL1", "InitiatorDB", "InitiatorQueue", "internal", 4, None),
-        ("SQL1", "TargetDB", "TargetQueue", "external", None, 30.0),
-        ("SQL1", "TargetDB", "Audit", "internal", 1, None),
+        (*one, "InitiatorQueue", "internal", 4, None),
+        (*other, "TargetQueue", "external", None, 30.0),
+        (*other, "Audit", "internal", 1, None),
     ]
-
-
-@pytest.mark.parametrize("content", ["instances:\n", "{}\n"])
-def test_a_catalog_may_mention_nothing(tmp_path: Path, content: str) -> None:
-    assert load(tmp_path, content) == Catalog()
-
-
-@pytest.mark.parametrize(
-    ("written", "on"),
-    [
-        *((word, True) for word in ("on", "oN", "yes", "'On'", '"TRUE"', "null")),
-        *((word, False) for word in ("Off", "no", "'OFF'", "'false'")),
-    ],
-)
-def test_spellings_of_on_and_off(tmp_path: Path, written: str, on: bool) -> None:
-    queue = f"{{name: Q, status: {written}, activation: {{status: {written}}}}}"
-    catalog = load(tmp_path, f"instances: [{{name: I, databases: [{{name: D, queues: [{queue}]}}]}}]\n")
-    assert [*catalog.queue_rows()] == [("I", "D", "Q", on)]
-    assert len([*catalog.monitor_rows()]) == on
 
 
 QUEUE = "instances:\n- name: I\n  databases:\n  - name: D\n    queues:\n    - "
+
+
+def test_spellings_of_on_and_off(tmp_path: Path) -> None:
+    spellings = dict.fromkeys(("on", "oN", "yes", "'On'", '"TRUE"', "null"), True)
+    spellings |= dict.fromkeys(("Off", "no", "'OFF'", "'false'"), False)
+    for written, is_on in spellings.items():
+        catalog = load(
+            tmp_path, f"{QUEUE}{{name: Q, status: {written}, activation: {{status: {written}}}}}\n"
+        )
+        assert [*catalog.queue_rows()] == [("I", "D", "Q", is_on)], written
+        assert len([*catalog.monitor_rows()]) == is_on, written
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     cases("""
         => 1:1: is nothing; write a mapping (key: value)
-        - a              => 1:1: is a list; write a mapping (key: value)
         instance: []     => 1:1: instance: unknown key; did you mean 'instances'?
         instances: {}    => 1:12: instances: is a mapping; write a list (- item)
 

@@ -58,35 +58,30 @@ def refusal(tmp_path: Path, content: str, **files: str) -> list[str]:
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     settings = load(tmp_path, LEAST)
     assert settings.path == f"{tmp_path}/conf/settings.yaml"
-    assert settings.warehouse == f"{tmp_path}/warehouse"
-    assert settings.inputs.by_name()["endpoint_events"].path == f"{tmp_path}/samples/endpoints"
-    assert settings.inputs.by_name()["message_events"].path == "/data/messages"
-    assert settings.inputs.queue_events is None
     assert [instance.name for instance in settings.catalog.instances] == ["SQL1"]
     assert settings.rule_history == ()
-    assert settings.receive.top is None
-    assert (settings.transmission.starvation, settings.transmission.blocks) == (None, None)
-    assert settings.activation is not None
-    assert settings.activation.check == settings.activation.empty == timedelta(seconds=5)
-    assert settings.activation.window == timedelta(hours=24)
-    assert settings.quality.max_rejected_share == 0.01
+    described = json.loads(settings.describe())
+    assert described["warehouse"] == f"{tmp_path}/warehouse"
+    assert described["inputs"] == {
+        "endpoint_events": {"path": f"{tmp_path}/samples/endpoints", "format": "json"},
+        "message_events": {"path": "/data/messages", "format": "delta"},
+        "queue_events": None,
+    }
+    assert (described["receive"], described["transmission"]) == (
+        {"top": None},
+        {"starvation": None, "blocks": None},
+    )
+    assert described["activation"] == {"check_seconds": 5, "empty_seconds": 5, "window_hours": 24}
+    assert described["quality"]["max_rejected_share"] == 0.01
 
 
-@pytest.mark.parametrize(
-    "nulls",
-    [
+def test_null_is_the_same_as_left_out_but_for_activation(tmp_path: Path) -> None:
+    for nulls in (
         "rules:\nreceive: null\ntransmission:\nactivation: {check_seconds: null}\nquality: ~\n",
         "rules: []\nreceive: {top: null}\ntransmission: {starvation: null, blocks: null}\nactivation: {}\n",
-    ],
-)
-def test_null_is_the_same_as_left_out(tmp_path: Path, nulls: str) -> None:
-    assert load(tmp_path, LEAST + nulls) == load(tmp_path, LEAST)
-
-
-def test_null_leaves_activation_out(tmp_path: Path) -> None:
-    settings = load(tmp_path, f"{LEAST}activation:\n")
-    assert settings.activation is None
-    assert json.loads(settings.describe())["activation"] is None
+    ):
+        assert load(tmp_path, LEAST + nulls) == load(tmp_path, LEAST)
+    assert load(tmp_path, f"{LEAST}activation:\n").activation is None
 
 
 def test_everything_given(tmp_path: Path) -> None:
@@ -123,25 +118,19 @@ def test_everything_given(tmp_path: Path) -> None:
     assert described == json.dumps(json.loads(described), sort_keys=True)
 
 
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("{schema: conversations}", "spark_catalog.conversations"),
+def test_the_warehouse_may_be_a_schema(tmp_path: Path) -> None:
+    for written, name in (
         ("{catalog: null, schema: conversations}", "spark_catalog.conversations"),
         ("{catalog: lake, schema: Broker_2}", "lake.Broker_2"),
-    ],
-)
-def test_the_warehouse_may_be_a_schema(tmp_path: Path, written: str, name: str) -> None:
-    settings = load(tmp_path, LEAST.replace("../warehouse", written))
-    assert isinstance(settings.warehouse, SparkSchema)
-    assert str(settings.warehouse) == name
-    assert json.loads(settings.describe())["warehouse"] == name
+    ):
+        settings = load(tmp_path, LEAST.replace("../warehouse", written))
+        assert isinstance(settings.warehouse, SparkSchema)
+        assert str(settings.warehouse) == json.loads(settings.describe())["warehouse"] == name
 
 
 @pytest.mark.parametrize(
     ("written", "said"),
     cases("""
-        {}             => 1:12: warehouse.schema: is missing; add schema: and its value
         {schema: 7}    => 1:21: warehouse.schema: 7 is not text to YAML; write it in quotes: '7'
         ''             => 1:12: warehouse: is empty; write at least one character
         [a]            => 1:12: warehouse: is a list; write one text

@@ -41,10 +41,10 @@ def test_every_form_of_a_name_means_its_queue(names: str, queue: QueueName) -> N
         assert QueueFilter(name).only(KNOWN) == queue
 
 
-@pytest.mark.parametrize("queue", sorted(KNOWN.queues))
-def test_a_printed_name_can_be_pasted_back(queue: QueueName) -> None:
-    assert name_parts(queue_text(queue)) == list(queue)
-    assert QueueFilter(queue_text(queue)).only(KNOWN) == queue
+def test_a_printed_name_can_be_pasted_back() -> None:
+    for queue in KNOWN.queues:
+        assert name_parts(queue_text(queue)) == list(queue)
+        assert QueueFilter(queue_text(queue)).only(KNOWN) == queue
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from tests.support.factories import at
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
 SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u000d[b]"
 
-
 UNSEEN = (
     "\x0b \x0c \x85 \u00ad \u034f \u061c \u115f \u180e \u200b \u200c \u200d \u2028 \u2029 \u2060 "
     "\u2064 \u206a \u3164 \ufe0f \ufeff \uffa0 \ufff9 \U000e0041 \U000e0100"

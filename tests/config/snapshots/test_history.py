@@ -23,9 +23,8 @@ def _snapshot(
     taken_at: datetime = NOON, *, complete: tuple[str, ...] = (), **small: list[Row]
 ) -> ServerSnapshot:
     """A capture of database B with these rows."""
-    nothing = {
-        "service_queues": dict.fromkeys(("is_activation_enabled", "activation_procedure", "max_readers")),
-    }
+    columns = ("is_activation_enabled", "activation_procedure", "max_readers")
+    nothing = {"service_queues": dict.fromkeys(columns)}
     rows = {view: [{**nothing.get(view, {}), **row} for row in each] for view, each in small.items()}
     declared = CapturedSnapshot("captures/a.jsonl", "SQL1", "B", taken_at, "C1")
     return ServerSnapshot(declared, {}, rows, frozenset(complete))
@@ -90,9 +89,8 @@ def test_what_a_complete_view_lacked_begins_when_it_is_first_shown() -> None:
     empty = _snapshot(complete=("service_queues",), service_queues=[])
     assert _rows(empty, _snapshot(LATER, service_queues=[QUEUE])) == [("queue", "Q", "on", LATER, "on", None)]
     # A capture of an older version did not read the column: nothing was shown before.
-    assert _rows(_honoring(NOON, is_on=True), _snapshot(LATER, service_queues=[QUEUE]))[1:] == [
-        ("queue", "Q", "on", None, "on", None)
-    ]
+    [_, queue] = _rows(_honoring(NOON, is_on=True), _snapshot(LATER, service_queues=[QUEUE]))
+    assert queue == ("queue", "Q", "on", None, "on", None)
 
 
 def _written(**keys: Any) -> Catalog:
@@ -104,9 +102,7 @@ def test_a_written_key_wins_and_only_that() -> None:
     snapshot = _snapshot(
         databases=[{"name": "B", "is_honor_broker_priority_on": True}],
         service_queues=[ACTIVATED, {**ACTIVATED, "object_id": 2, "name": "R"}],
-        services=[
-            {"service_id": id, "name": name, "service_queue_id": 1} for id, name in ((1, "S"), (2, "T"))
-        ],
+        services=[{"service_id": name, "name": name, "service_queue_id": 1} for name in "ST"],
     )
     history = catalog_history([snapshot])
     queues = [{"name": "Q", "activation": {"max_queue_readers": 9}}, {"name": "N"}]
@@ -184,31 +180,25 @@ def test_create_and_drop_begin_and_end_all_of_a_queue() -> None:
     """The procedure has brackets in the view, and none in the statement."""
     create = "CREATE QUEUE Q WITH ACTIVATION (PROCEDURE_NAME = P, MAX_QUEUE_READERS = 3)"
     shown = _snapshot(service_queues=[{**ACTIVATED, "activation_procedure": "[dbo].[P]"}])
-    of_queue = [
-        ("activation", BEFORE, "on"),
-        ("max_readers", BEFORE, "3"),
-        ("on", BEFORE, "on"),
-        ("procedure", BEFORE, "P"),
-    ]
+    values = [("activation", "on"), ("max_readers", "3"), ("on", "on"), ("procedure", "P")]
     facts = _logged([shown], (BEFORE, create), (LATER, "DROP QUEUE Q"))
-    assert facts == [("Q", *each, LATER, "ddl-log") for each in of_queue]
-    assert _logged([], (BEFORE, create)) == [("Q", *each, None, "ddl-log") for each in of_queue]
+    assert facts == [("Q", name, BEFORE, value, LATER, "ddl-log") for name, value in values]
+    assert _logged([], (BEFORE, create)) == [
+        ("Q", name, BEFORE, value, None, "ddl-log") for name, value in values
+    ]
     # At one moment the last statement counts.
     assert _logged([], (BEFORE, create), (BEFORE, "DROP QUEUE Q")) == []
 
 
 def test_queues_of_one_name_in_two_schemas() -> None:
-    log = [
-        (BEFORE, "ALTER QUEUE dbo.Q WITH STATUS = ON"),
-        (NOON, "ALTER QUEUE old.Q WITH STATUS = OFF"),
-        (NOON, "ALTER SERVICE S ON QUEUE old.Q"),
-    ]
-    assert [(name, value) for name, _, _, value, _, _ in _logged([], *log)] == [
+    one, other = (BEFORE, "ALTER QUEUE dbo.Q WITH STATUS = ON"), (NOON, "ALTER QUEUE old.Q WITH STATUS = OFF")
+    found = _logged([], one, other, (NOON, "ALTER SERVICE S ON QUEUE old.Q"))
+    assert [(name, value) for name, _, _, value, _, _ in found] == [
         ("Q", "on"),
         ("old.Q", "off"),
         ("S", "old.Q"),
     ]
-    assert [name for name, *_ in _logged([], log[1])] == ["Q"]
+    assert [name for name, *_ in _logged([], other)] == ["Q"]
 
 
 FLAGS = dict.fromkeys(("honor", "is_on", "has_contract"), st.booleans())
