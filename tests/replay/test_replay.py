@@ -35,6 +35,7 @@ from tests.support.harness import Project, difference, one_log
 from tests.support.model.endpoints import Endpoint
 from tests.support.model.replay import Inputs, as_logged, is_off, replay as by_model, waits
 from tests.support.model.rules import Rule
+from tests.support.model.vocabulary import queue_of
 from tests.support.model.whatif import decided, standing
 from tests.support.proposals import other_levels, written
 from tests.support.random_logs import project_of, random_logs
@@ -108,14 +109,15 @@ def answered(
 
 def require_messages(found: list[Row], expected: list[Row]) -> None:
     assert expected
-    shown = [{name: row[name] for name in found[0] if name != "scenario"} for row in expected]
-    assert difference([{n: v for n, v in row.items() if n != "scenario"} for row in found], shown) == []
+    columns = [name for name in found[0] if name != "scenario"]
+    rows = [[{name: row[name] for name in columns} for row in side] for side in (found, expected)]
+    assert difference(*rows) == []
 
 
 def require_queues(found: list[Row], expected: list[Row], *, knows_readers: bool) -> None:
-    of_queues = {(row["instance"], row["database"], row["queue"]): row for row in found}
+    of_queues = {queue_of(row): row for row in found}
     for row in expected:
-        ours = of_queues[row["instance"], row["database"], row["queue"]]
+        ours = of_queues[queue_of(row)]
         assert ours["most_ready"] == row["most_ready"], row
         assert ours["empty_at"] == row["empty_at"], row
         if not knows_readers:
@@ -128,28 +130,20 @@ def require_queues(found: list[Row], expected: list[Row], *, knows_readers: bool
 
 FIGURES = ("wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_max", "wait_mean", "at_least")
 COUNTS = ("messages", "served", "unserved", "estimated")
-Place = tuple[str, ...]
 
 
-def by_place(messages: list[Row]) -> dict[Place, list[Row]]:
-    """The messages of each queue and level."""
-    found: dict[Place, list[Row]] = {}
-    for row in messages:
-        found.setdefault((*place_of(row), row["level"]), []).append(row)
-    return found
-
-
-def place_of(row: Row) -> Place:
-    return (row["instance"], row["database"], row["queue"])
+def level_of(row: Row) -> tuple[str, ...]:
+    """Queue and level."""
+    return (*queue_of(row), row["level"])
 
 
 def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Period) -> None:
     """Waits and calibration of the scenario actual."""
-    ours = {
-        (*place_of(row), row["level"]): row for row in found["replay_waits"] if row["scenario"] == "actual"
-    }
-    compared = {(*place_of(row), row["level"]): row for row in found["replay_calibration"]}
-    expected = by_place(messages)
+    ours = {level_of(row): row for row in found["replay_waits"] if row["scenario"] == "actual"}
+    compared = {level_of(row): row for row in found["replay_calibration"]}
+    expected: dict[tuple[str, ...], list[Row]] = {}
+    for row in messages:
+        expected.setdefault(level_of(row), []).append(row)
     assert ours.keys() == compared.keys() == expected.keys()
     off = set()
     for place, rows in expected.items():
@@ -166,13 +160,13 @@ def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Peri
     assert off == {place for place, row in compared.items() if row["verdict"] == "off"}
     for table in ("replay_waits", "replay_queues", "replay_calibration"):
         for row in found[table]:
-            assert row["calibrated"] == (place_of(row) not in {place[:3] for place in off}), row
+            assert row["calibrated"] == (queue_of(row) not in {place[:3] for place in off}), row
 
 
 def require_as_modelled(
     session: SparkSession, project: Project, logs: list[Log], asked: ReplayRequest
 ) -> tuple[list[Row], list[Row], Row]:
-    """The messages and queues of the model, and the report."""
+    """Compare all tables; the messages and queues of the model, and the report."""
     top = asked.top or project.settings().receive.top
     messages, queues = modelled(logs, asked.period, readers=asked.readers, top=top, drain=asked.drain)
     found, report = answered(session, project, asked)
@@ -380,27 +374,22 @@ def test_work_after_the_period_counts_for_medians(session: SparkSession, scenes:
 
 
 def test_what_can_not_be_asked(scenes: Project, tmp_path: Path) -> None:
-    span = ["--from", at(0).isoformat(), "--to", at(30).isoformat()]
-    asked = ["--config", scenes.config]
-    with pytest.raises(ConfigError, match=r"--from 2026-11-20T12:30:00Z is not before --to 2026-11-20T12:00"):
-        job.main([*asked, "--from", at(30).isoformat(), "--to", at(0).isoformat()])
-    for readers, why in (("0", "not a whole number of 1"), ("4..2", "not a range"), ("few", "not a whole")):
-        with pytest.raises(ConfigError, match=why):
-            job.main([*asked, *span, "--readers", readers])
-    with pytest.raises(ConfigError, match=r"--queue Targetqueue: .* you mean SQL1.B.TargetQueue or SQL2"):
-        job.main([*asked, *span, "--queue", "Targetqueue"])
-    with pytest.raises(ConfigError, match=r"TargetQueue is one of SQL1.B.TargetQueue, SQL2.C.TargetQueue"):
-        job.main([*asked, *span, "--queue", "TargetQueue"])
-    with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
-        job.main([*asked, *span, "--as-if", at(0).isoformat()])
+    def refused(said: str, *options: str, since: int = 0, until: int = 30) -> None:
+        span = ["--from", at(since).isoformat(), "--to", at(until).isoformat()]
+        with pytest.raises(ConfigError, match=said):
+            job.main(["--config", scenes.config, *span, *options])
+
+    refused(r"--from 2026-11-20T12:30:00Z is not before --to 2026-11-20T12:00", since=30, until=0)
+    refused(r"is in the future: the ledger goes to 2026-11-20T14:00:00Z", until=121)
+    refused("no message is ready in that time", since=-60, until=-50)
+    refused(r"no message is ready in SQL2\.C\.TargetQueue in that time", "--queue", "SQL2.C.TargetQueue")
+    refused(r"--queue Targetqueue: .* you mean SQL1.B.TargetQueue or SQL2", "--queue", "Targetqueue")
+    refused(r"TargetQueue is one of SQL1.B.TargetQueue, SQL2.C.TargetQueue", "--queue", "TargetQueue")
+    refused("not a whole number of 1", "--readers", "0")
+    refused("not a range", "--readers", "4..2")
+    refused("not a whole", "--readers", "few")
+    refused("--as-if says since when --rules or --proposed stand", "--as-if", at(0).isoformat())
+    refused("lies in the warehouse", "--out", str(scenes.folder / "warehouse" / "answers"))
     unpublished = Project(tmp_path, catalog=catalog())
     with pytest.raises(PipelineError, match="no run was published yet"):
-        job.main(["--config", unpublished.config, *span])
-    with pytest.raises(ConfigError, match="lies in the warehouse"):
-        job.main([*asked, *span, "--out", str(scenes.folder / "warehouse" / "answers")])
-    with pytest.raises(ConfigError, match=r"is in the future: the ledger goes to 2026-11-20T14:00:00Z"):
-        job.main([*asked, "--from", at(0).isoformat(), "--to", at(121).isoformat()])
-    with pytest.raises(ConfigError, match="no message is ready in that time"):
-        job.main([*asked, "--from", at(-60).isoformat(), "--to", at(-50).isoformat()])
-    with pytest.raises(ConfigError, match=r"no message is ready in SQL2\.C\.TargetQueue in that time"):
-        job.main([*asked, *span, "--queue", "SQL2.C.TargetQueue"])
+        job.main(["--config", unpublished.config, "--from", at(0).isoformat(), "--to", at(30).isoformat()])
