@@ -35,6 +35,16 @@ FREQUENCIES = {
     "create_queue": 1,
 }
 """What else happens, and how often."""
+OF_ENDPOINTS = {
+    "send": ("SO", "CO"),
+    "end": ("CO", "DI", "ER", "SO"),
+    "end_with_error": ("CO",),
+    "clean_up": ("CO", "SO", "DI", "DO", "ER"),
+    "move_conversation": ("CO",),
+}
+"""What happens to one endpoint, and the states in which it may."""
+OF_NO_DATABASE = ("receive", "settle", "switch_network", "fail_over", "restore")
+"""What does not happen to a database that is chosen at random."""
 
 
 @dataclass
@@ -61,30 +71,28 @@ class Actions:
 
     def do(self, name: str, now: datetime) -> str | None:
         """Let something happen, and say what; None if there is nothing to do it to."""
-        action: Callable[[datetime], str | None] = getattr(self, f"_{name}")
-        return action(now)
-
-    # --- Choices ---
-
-    def _any_database(self) -> Database:
-        return self.random.choice(self.servers.databases)
-
-    def _any_endpoint(self, *states: str) -> tuple[Database, Endpoint] | None:
+        act: Callable[..., str | None] = getattr(self, f"_{name}")
+        if name in OF_NO_DATABASE:
+            return act(now)
+        if name not in OF_ENDPOINTS:
+            database = self.random.choice(self.servers.databases)
+            return f"{database.name} {act(database, now)}"
         found = [
             (database, each)
             for database in self.servers.databases
             for each in database.endpoints.values()
-            if each.state in states
+            if each.state in OF_ENDPOINTS[name]
         ]
-        return self.random.choice(found) if found else None
+        if not found:
+            return None
+        database, endpoint = self.random.choice(found)
+        act(database, endpoint, now)
+        return f"{endpoint.conversation} {endpoint.is_initiator}"
 
     def _maybe(self, name: str) -> str | None:
         return name if self.random.random() < 0.5 else None
 
-    # --- What applications do ---
-
-    def _begin(self, now: datetime) -> str:
-        database = self._any_database()
+    def _begin(self, database: Database, now: datetime) -> str:
         local = self.random.choice([*database.services])
         remotes = [
             service for each in self.servers.databases for service in each.services if service != local
@@ -102,12 +110,8 @@ class Actions:
             self.servers.send(database, endpoint, MESSAGE, now)
         return f"{endpoint.conversation} from {local} to {remote} level {endpoint.level}"
 
-    def _send(self, now: datetime) -> str | None:
-        found = self._any_endpoint("SO", "CO")
-        if found is None:
-            return None
-        self.servers.send(*found, MESSAGE, now)
-        return f"{found[1].conversation} {found[1].is_initiator}"
+    def _send(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
+        self.servers.send(database, endpoint, MESSAGE, now)
 
     def _receive(self, now: datetime) -> str | None:
         places = [
@@ -144,57 +148,35 @@ class Actions:
             row.in_transaction = False
         return f"{'commit' if commits else 'rollback'} {[row.id for row in rows]}"
 
-    def _end(self, now: datetime) -> str | None:
-        found = self._any_endpoint("CO", "DI", "ER", "SO")
-        if found is None:
-            return None
-        self.servers.end(*found, now)
-        return f"{found[1].conversation} {found[1].is_initiator}"
+    def _end(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
+        self.servers.end(database, endpoint, now)
 
-    def _end_with_error(self, now: datetime) -> str | None:
-        found = self._any_endpoint("CO")
-        if found is None:
-            return None
-        self.servers.end(*found, now, with_error=True)
-        return f"{found[1].conversation} {found[1].is_initiator}"
+    def _end_with_error(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
+        self.servers.end(database, endpoint, now, with_error=True)
 
-    def _clean_up(self, now: datetime) -> str | None:
-        found = self._any_endpoint("CO", "SO", "DI", "DO", "ER")
-        if found is None:
-            return None
-        self.servers.clean_up(*found)
-        return f"{found[1].conversation} {found[1].is_initiator}"
+    def _clean_up(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
+        self.servers.clean_up(database, endpoint)
 
-    def _move_conversation(self, now: datetime) -> str | None:
-        found = self._any_endpoint("CO")
-        if found is None:
-            return None
-        database, endpoint = found
+    def _move_conversation(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
         queue = database.services[endpoint.local]
         groups = [
             each.group for each in database.endpoints.values() if database.services[each.local] == queue
         ]
         endpoint.group = self.random.choice([*groups, self.new_id()])
-        return f"{endpoint.conversation} {endpoint.is_initiator} to {endpoint.group}"
 
-    def _notify(self, now: datetime) -> str:
+    def _notify(self, database: Database, now: datetime) -> None:
         """An event notification, whose dialog nobody sees, to a service that is nowhere."""
-        database = self._any_database()
         row = Row(self.new_id(), self.new_id(), True, 0, "//site/Notice", now)
         row.reason = "The target service name could not be found."
         row.names = ("//site/Events", "//nowhere/Events", "//site/Notices")
         database.transmission.append(row)
-        return f"{database.name}"
 
-    # --- What people do ---
-
-    def _change_rule(self, now: datetime) -> str:
-        database = self._any_database()
+    def _change_rule(self, database: Database, now: datetime) -> str:
         names = [*database.rules]
         if names and self.random.random() < 0.3:
             name = self.random.choice(names)
             del database.rules[name]
-            return f"{database.name} drop {name}"
+            return f"drop {name}"
         altered = names and self.random.random() < 0.4
         name = self.random.choice(names) if altered else f"Rule{self.random.randrange(5)}"
         services = [service for each in self.servers.databases for service in each.services]
@@ -204,45 +186,40 @@ class Actions:
             self._maybe(self.random.choice([*services, f"//nowhere/{self.mark}"])),
         )
         if criteria in {given for other, (given, _) in database.rules.items() if other != name}:
-            return f"{database.name} refused"
+            return "refused"
         database.rules[name] = (criteria, self.random.randint(1, 10))
-        return f"{database.name} {name} {database.rules[name]}"
+        return f"{name} {database.rules[name]}"
 
-    def _switch_honor(self, now: datetime) -> str:
-        database = self._any_database()
+    def _switch_honor(self, database: Database, now: datetime) -> str:
         database.honor = not database.honor
-        return f"{database.name} {database.honor}"
+        return str(database.honor)
 
-    def _switch_queue(self, now: datetime) -> str:
-        database = self._any_database()
+    def _switch_queue(self, database: Database, now: datetime) -> str:
         name = self.random.choice([*database.queues])
         queue = database.queues[name]
         if self.random.random() < 0.2:
             queue.retention = True
         else:
             queue.is_on = not queue.is_on
-        return f"{database.name} {name} on {queue.is_on} retention {queue.retention}"
+        return f"{name} on {queue.is_on} retention {queue.retention}"
 
-    def _change_activation(self, now: datetime) -> str:
-        database = self._any_database()
+    def _change_activation(self, database: Database, now: datetime) -> str:
         name = self.random.choice([*database.queues])
         queue = database.queues[name]
         queue.activation, queue.procedure = not queue.activation or queue.procedure is None, "[dbo].[Read]"
         queue.max_readers = self.random.randint(1, 5)
-        return f"{database.name} {name}"
+        return name
 
-    def _move_service(self, now: datetime) -> str:
-        database = self._any_database()
+    def _move_service(self, database: Database, now: datetime) -> str:
         service = self.random.choice([*database.services])
         queue = self.random.choice([*database.queues])
         self.servers.move_service(database, service, queue, now)
         return f"{service} to {queue}"
 
-    def _create_queue(self, now: datetime) -> str:
-        database = self._any_database()
+    def _create_queue(self, database: Database, now: datetime) -> str:
         name = f"Queue{self.random.randrange(3)}"
         database.queues.setdefault(name, Queue(200 + len(database.queues)))
-        return f"{database.name} {name}"
+        return name
 
     def _switch_network(self, now: datetime) -> str:
         self.servers.network = not self.servers.network
@@ -261,14 +238,12 @@ class Actions:
             for row in each.rows:
                 row.in_transaction = False
 
-    def _back_up(self, now: datetime) -> str:
+    def _back_up(self, database: Database, now: datetime) -> None:
         """A backup; the first of PressDB is restored beside it, and the settings leave that copy out."""
-        database = self._any_database()
         self.servers.back_up(database)
         if database is self.press and self.copy is None:
             self.copy = deepcopy(database)
             self.copy.name, self.copy.number = "PressDB_Test", 9
-        return database.name
 
     def _restore(self, now: datetime) -> str | None:
         names = [*self.servers.backups]
@@ -280,8 +255,6 @@ class Actions:
         self.servers.restore(database)
         return name
 
-    def _new_broker(self, now: datetime) -> str:
-        database = self._any_database()
+    def _new_broker(self, database: Database, now: datetime) -> None:
         self._roll_back(database)
         self.servers.new_broker(database)
-        return database.name

@@ -11,13 +11,6 @@ READY, RETAINED, EARLY = 1, 0, 2
 
 Criteria = tuple[str | None, str | None, str | None]
 """Contract, local service and remote service of a rule; None is ANY."""
-LADDER = [
-    (contract, local, remote)
-    for contract in (True, False)
-    for local in (True, False)
-    for remote in (True, False)
-]
-"""Which criteria a rule names, in the order in which rules count."""
 
 
 @dataclass
@@ -44,7 +37,6 @@ class Endpoint:
     remote: str
     group: str
     level: int
-    rule: str | None
     created_at: datetime
     expires_at: datetime
     state: str
@@ -95,17 +87,14 @@ class Database:
     transmission: list[Row] = field(default_factory=list)
     orders: dict[str, int] = field(default_factory=dict)
 
-    def level_of(self, contract: str, local: str, remote: str) -> tuple[int, str | None]:
-        """The level that the ladder gives, and the rule that decides."""
-        for named in LADDER:
-            wanted = tuple(
-                value if names else None
-                for value, names in zip((contract, local, remote), named, strict=True)
-            )
-            for name, (criteria, level) in self.rules.items():
-                if criteria == wanted:
-                    return level, name
-        return DEFAULT_LEVEL, None
+    def level_of(self, names: tuple[str, str, str]) -> int:
+        """The level that the ladder gives: a named contract counts before a named local service."""
+        fitting = [
+            (tuple(criterion is None for criterion in criteria), level)
+            for criteria, level in self.rules.values()
+            if all(wanted in (None, name) for wanted, name in zip(criteria, names, strict=True))
+        ]
+        return min(fitting)[1] if fitting else DEFAULT_LEVEL
 
     def endpoint_of(self, conversation: str, is_initiator: bool) -> Endpoint | None:
         """An endpoint of this database."""

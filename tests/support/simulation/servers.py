@@ -3,6 +3,7 @@
 from copy import deepcopy
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from tests.support.simulation.database import (
     EARLY,
@@ -38,21 +39,22 @@ class Servers:
         self, database: Database, local: str, remote: str, contract: str, now: datetime, group: str | None
     ) -> Endpoint:
         """BEGIN DIALOG."""
-        level, rule = database.level_of(contract, local, remote)
-        endpoint = Endpoint(
+        return self._create(
+            database,
+            (contract, local, remote),
             handle=self.new_id(),
             conversation=self.new_id(),
             is_initiator=True,
-            contract=contract,
-            local=local,
-            remote=remote,
             group=group or self.new_id(),
-            level=level,
-            rule=rule,
             created_at=now,
             expires_at=now + LIFETIME,
             state="SO",
         )
+
+    def _create(self, database: Database, names: tuple[str, str, str], **more: Any) -> Endpoint:
+        contract, local, remote = names
+        level = database.level_of(names)
+        endpoint = Endpoint(contract=contract, local=local, remote=remote, level=level, **more)
         database.endpoints[endpoint.handle] = endpoint
         return endpoint
 
@@ -125,24 +127,18 @@ class Servers:
     def _create_target(
         self, database: Database, target: Database, endpoint: Endpoint, now: datetime
     ) -> Endpoint:
-        level, rule = target.level_of(endpoint.contract, endpoint.remote, endpoint.local)
-        far = Endpoint(
+        return self._create(
+            target,
+            (endpoint.contract, endpoint.remote, endpoint.local),
             handle=self.new_id(),
             conversation=endpoint.conversation,
             is_initiator=False,
-            contract=endpoint.contract,
-            local=endpoint.remote,
-            remote=endpoint.local,
             group=self.new_id(),
-            level=level,
-            rule=rule,
             created_at=now,
             expires_at=endpoint.expires_at,
             state="CO",
             far_guid=database.guid,
         )
-        target.endpoints[far.handle] = far
-        return far
 
     def receive(self, database: Database, queue: str, group: str) -> list[Row]:
         """The ready messages of a group in a queue; the caller takes them or puts them back."""

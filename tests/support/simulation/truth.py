@@ -42,6 +42,16 @@ class Truth:
             ]
             if found:
                 self.seen[place] = [each for each in found if self._counts(each, found)]
+        self.arrived: dict[str, datetime] = {}
+        """The earliest time of each message in a queue."""
+        self.sent: dict[str, list[tuple[datetime, datetime]]] = {}
+        """When each message was shown in a transmission queue, in order, and the time of its row."""
+        for seen in self.seen.values():
+            for moment, shown in seen:
+                for row in _ready(shown.database):
+                    self.arrived[row.id] = min(row.at, self.arrived.get(row.id, row.at))
+                for row in shown.database.transmission:
+                    self.sent.setdefault(row.id, []).append((moment, row.at))
 
     @staticmethod
     def _counts(one: tuple[datetime, Shown], found: list[tuple[datetime, Shown]]) -> bool:
@@ -67,7 +77,7 @@ class Truth:
         base, found = self.shown_at(place, as_of), {}
         for database in [base, *self._later(place, as_of)]:
             for row in _ready(database):
-                endpoint, came = database.endpoints[row.handle], self._arrivals()[row.id]
+                endpoint, came = database.endpoints[row.handle], self.arrived[row.id]
                 is_shown = database is base
                 if row.id not in found and (is_shown or self._was_there(place, came, endpoint, as_of)):
                     queue = row.queue if is_shown else base.services[endpoint.local]
@@ -81,24 +91,23 @@ class Truth:
 
     def _created_at(self, place: Place, endpoint: Endpoint) -> datetime:
         """Its creation, but not before a capture of all endpoints that lacks it, as after a restore."""
-        first = min(
-            moment
-            for moment, shown in self.seen[place]
-            for each in shown.endpoints
-            if each.handle == endpoint.handle
-        )
+        first, _ = self._views_of(place, endpoint)[0]
         return max([endpoint.created_at, *[moment for moment in self.full(place) if moment < first]])
 
     def _group_at(self, place: Place, endpoint: Endpoint, as_of: datetime) -> str:
         """The group in the last view of endpoints up to as_of that has it, else in the first after it."""
-        groups = [
-            (moment, each.group)
+        views = self._views_of(place, endpoint)
+        before = [each for moment, each in views if moment <= as_of]
+        return (before[-1] if before else views[0][1]).group
+
+    def _views_of(self, place: Place, endpoint: Endpoint) -> list[tuple[datetime, Endpoint]]:
+        """What the captures show of an endpoint, in order."""
+        return [
+            (moment, each)
             for moment, shown in self.seen[place]
             for each in shown.endpoints
             if each.handle == endpoint.handle
         ]
-        before = [group for moment, group in groups if moment <= as_of]
-        return before[-1] if before else groups[0][1]
 
     def receive_schedule(self, as_of: datetime) -> list[dict[str, Any]]:
         """Rows of the table, with the columns that are compared."""
@@ -128,24 +137,6 @@ class Truth:
                             "arrived_at": each.row.at,
                         }
                     )
-        return found
-
-    def _arrivals(self) -> dict[str, datetime]:
-        """The earliest time of each message in a queue."""
-        found: dict[str, datetime] = {}
-        for seen in self.seen.values():
-            for _, shown in seen:
-                for row in _ready(shown.database):
-                    found[row.id] = min(row.at, found.get(row.id, row.at))
-        return found
-
-    def _sent(self) -> dict[str, list[tuple[datetime, datetime]]]:
-        """When each message was shown in a transmission queue, in order, and the time of its row."""
-        found: dict[str, list[tuple[datetime, datetime]]] = {}
-        for seen in self.seen.values():
-            for moment, shown in seen:
-                for row in shown.database.transmission:
-                    found.setdefault(row.id, []).append((moment, row.at))
         return found
 
     def _is_dropped(self, row: Row, shown_at: datetime, as_of: datetime) -> bool:
@@ -182,7 +173,8 @@ class Truth:
 
     def transmission_schedule(self, as_of: datetime) -> list[dict[str, Any]]:
         """Rows of the table, with the columns that are compared."""
-        arrived, sent = {id for id, at in self._arrivals().items() if at < as_of}, self._sent()
+        arrived = {id for id, at in self.arrived.items() if at < as_of}
+        first_sent = {id: min(at for _, at in shown) for id, shown in self.sent.items()}
         owners = {service: place for place in self.seen for service in self.shown_at(place, as_of).services}
         found = []
         for place in self.seen:
@@ -191,12 +183,12 @@ class Truth:
             for later in self._later(place, as_of):
                 for row in later.transmission:
                     endpoint = later.endpoints.get(row.handle)
-                    if self._was_there(place, min(at for _, at in sent[row.id]), endpoint, as_of):
+                    if self._was_there(place, first_sent[row.id], endpoint, as_of):
                         rows.setdefault(row.id, (row, endpoint))
             for id, (row, endpoint) in rows.items():
-                if endpoint is None or id in arrived or self._is_dropped(row, sent[id][-1][0], as_of):
+                if endpoint is None or id in arrived or self._is_dropped(row, self.sent[id][-1][0], as_of):
                     continue
-                found.append((place, base, replace(row, at=min(at for _, at in sent[id])), endpoint))
+                found.append((place, base, replace(row, at=first_sent[id]), endpoint))
         answer = []
         for instance in sorted({place[0] for place, *_ in found}):
             own = [each for each in found if each[0][0] == instance]
