@@ -42,7 +42,7 @@ def poisson(random: Random, rates: dict[int, float], count: int) -> Iterator[tup
 
 @pytest.mark.slow
 def test_one_reader_with_exponential_times_meets_cobhams_formula() -> None:
-    random, rates, count = Random(23), {9: 0.2, 5: 0.3, 1: 0.25}, 60_000
+    random, rates, count = Random(23), {9: 0.2, 5: 0.3, 1: 0.25}, 20_000
     rows = [
         arrival(time, number, level, int(random.expovariate(1.0) * SECOND))
         for number, (time, level) in enumerate(poisson(random, rates, count))

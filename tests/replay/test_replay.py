@@ -43,7 +43,7 @@ from tests.support.strategies import Log
 from tests.support.strategies.busy import BEGIN, END, TICK, busy_log
 from tests.support.strategies.crowded import BEGIN as CROWDED_BEGIN, TICK as CROWDED_TICK, crowded_log
 
-BUSY, CROWDED, RANDOM = 8, 12, 6
+BUSY, CROWDED, RANDOM = 4, 6, 4
 Night = tuple[Project, list[Log]]
 
 
@@ -194,6 +194,8 @@ def test_queues_play_as_the_model_does(
     project, logs = night
     asked = ReplayRequest(period, readers=readers, top=top, drain=drain)
     messages, queues, _ = require_as_modelled(session, project, logs, asked)
+    if readers is None and not drain:
+        assert 0 in {row["readers"] for row in queues}
     if period == Period(BEGIN, END):
         assert sum(row["started_at"] is not None for row in messages) > 5 * BUSY
         assert any(row["idle_locked"] for row in queues)
@@ -226,7 +228,7 @@ def test_a_proposal_plays_the_same_messages_by_its_levels(session: SparkSession,
 
 @pytest.mark.slow
 def test_without_queue_events_readers_and_work_are_not_known(session: SparkSession, tmp_path: Path) -> None:
-    logs = [replace(busy_log(number), queue_events=None) for number in range(4)]
+    logs = [replace(busy_log(number), queue_events=None) for number in range(2)]
     project = night_of(session, tmp_path, one_log(logs))
     for readers, drain in ((None, False), (2, True)):
         asked = ReplayRequest(Period(BEGIN, END), readers=readers, drain=drain)
@@ -353,15 +355,13 @@ def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSessi
 
 
 @pytest.mark.slow
-def test_a_queue_that_nobody_read_has_no_readers(session: SparkSession, scenes: Project) -> None:
-    drained_at = at(30) + timedelta(milliseconds=200)
-    for drain, readers, busy, empty_at in ((False, 0, 0.0, None), (True, 1, 0.2, drained_at)):
-        asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL3.D.UnreadQueue"], drain=drain)
-        tables, report = answered(session, scenes, asked)
-        [queue] = tables["replay_queues"]
-        found = [queue[name] for name in ("readers", "busy_seconds", "idle_locked_seconds", "empty_at")]
-        assert found == [readers, busy, 0.0, empty_at]
-        assert drain or "give --readers N" in sentence(report)
+def test_a_queue_that_nobody_read_has_a_reader_to_drain_it(session: SparkSession, scenes: Project) -> None:
+    """To drain it takes one, which works a tenth of a second on each of two messages."""
+    asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL3.D.UnreadQueue"], drain=True)
+    tables, _ = answered(session, scenes, asked)
+    [queue] = tables["replay_queues"]
+    found = [queue[name] for name in ("readers", "busy_seconds", "idle_locked_seconds", "empty_at")]
+    assert found == [1, 0.2, 0.0, at(30) + timedelta(milliseconds=200)]
 
 
 @pytest.mark.slow
