@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from pipelines.report.charts import make_charts
 from pipelines.report.findings import make_cards
 from pipelines.report.page import render_page
 from pipelines.report.tables import PageData, PageTable
-from tests.support.browser import Browser, complaints, opened, requests
+from tests.support.browser import Browser, complaints, opened, pasted, requests
 
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 STATEMENT = "USE [Claims]; ALTER QUEUE [dbo].[Intake] WITH STATUS = ON"
@@ -97,9 +96,7 @@ def test_a_click_copies_the_statement(browser: Browser, tmp_path: Path) -> None:
     seen.find_element(By.CSS_SELECTOR, ".copy").click()
     said = seen.find_element(By.ID, "copied")
     WebDriverWait(seen, 10).until(lambda _: said.text == "Copied the statement")
-    seen.execute_script("document.body.append(Object.assign(document.createElement('textarea'), {id: 'in'}))")
-    seen.find_element(By.ID, "in").send_keys(Keys.CONTROL, "v")
-    assert seen.find_element(By.ID, "in").get_attribute("value") == STATEMENT
+    assert pasted(seen) == STATEMENT
 
 
 def test_without_scripts_the_statement_stands_there_without_a_button(

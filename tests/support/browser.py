@@ -5,6 +5,7 @@ from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 Browser = webdriver.Chrome
@@ -25,6 +26,14 @@ def first_column(browser: Browser, place: str) -> list[str]:
     """The names of the rows that are shown, without the small print below them."""
     heads = table(browser, place).find_elements(By.CSS_SELECTOR, "tbody th")
     return [head.text.split("\n")[0] for head in heads]
+
+
+def pasted(browser: Browser) -> str | None:
+    """What the clipboard has."""
+    field = "Object.assign(document.createElement('textarea'), {id: 'pasted'})"
+    browser.execute_script(f"document.body.append({field})")
+    browser.find_element(By.ID, "pasted").send_keys(Keys.CONTROL, "v")
+    return browser.find_element(By.ID, "pasted").get_attribute("value")
 
 
 def complaints(browser: Browser) -> list[str]:
