@@ -1,20 +1,20 @@
 """Many scenes as one log, for few runs of the engine; and what an answer to it says of each scene."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
-from tests.support.factories import Row
+from tests.support.factories import NOON, Row, by_source
 from tests.support.harness import MARKED, one_log
 from tests.support.model.moment import Moment
 from tests.support.model.snapshots import Snapshot
-from tests.support.model.why import MOST_OF_THOSE_AHEAD, OF_THOSE_AHEAD, in_order
 from tests.support.strategies import Log
 
-from .scene import Scene
+from .scene import AS_OF, Scene
 
 IDS = (*MARKED, "conversation_handle")
-PLACE = ("kind", "instance", "database", "queue")
 
 
 @dataclass(frozen=True)
@@ -35,45 +35,33 @@ class JoinedScenes:
 
     def moment(self) -> Moment:
         """The model's tables."""
-        return Moment(
-            self.log.events,
-            **self.log.settings,
-            snapshots=self.snapshots,
-            activation_settings=self.activation,
-        )
+        more = {"snapshots": self.snapshots, "activation_settings": self.activation}
+        return Moment(self.log.events, **self.log.settings, **more)
 
 
 def join_scenes(scenes: Iterable[Scene]) -> list[JoinedScenes]:
     """One log for each set of settings."""
     groups: dict[str, list[Scene]] = {}
     for scene in scenes:
-        groups.setdefault(repr((sorted(scene.settings.items()), scene.as_of)), []).append(scene)
-    return [_join(group) for group in groups.values()]
+        groups.setdefault(repr(sorted(scene.settings.items())), []).append(scene)
+    marked = [{f"{number:02d}.": scene for number, scene in enumerate(group)} for group in groups.values()]
+    return [_join(group) for group in marked]
 
 
-def _join(scenes: Sequence[Scene]) -> JoinedScenes:
-    first = scenes[0].settings
-    marks = [f"{number:02d}." for number in range(len(scenes))]
+def _join(scenes: Mapping[str, Scene]) -> JoinedScenes:
     return JoinedScenes(
-        scenes=dict(zip(marks, scenes, strict=True)),
-        log=one_log([_log(scene, mark) for mark, scene in zip(marks, scenes, strict=True)]),
-        snapshots=[
-            _marked(snapshot, mark)
-            for mark, scene in zip(marks, scenes, strict=True)
-            for snapshot in scene.snapshots
-        ],
-        activation=first.get("activation_settings", {}),
+        scenes=scenes,
+        log=one_log([_log(scene, mark) for mark, scene in scenes.items()]),
+        snapshots=[_marked(snapshot, mark) for mark, scene in scenes.items() for snapshot in scene.snapshots],
+        activation=next(iter(scenes.values())).settings.get("activation_settings", {}),
     )
 
 
 def _log(scene: Scene, mark: str) -> Log:
     """The scene's log; its handles have the mark, all else gets it when logs become one."""
-    events = {
-        source: [row | _ids(row, mark, ["conversation_handle"]) for row in rows]
-        for source, rows in scene.events.items()
-    }
+    rows = [row | _ids(row, mark, ["conversation_handle"]) for row in scene.rows]
     settings = {name: scene.settings.get(name) for name in ("top", "starvation", "blocks")}
-    return Log(**events, catalog=scene.catalog, rules=list(scene.rules), as_of=scene.as_of, **settings)
+    return Log(**by_source(*rows), catalog=scene.catalog, rules=[*scene.rules], as_of=AS_OF, **settings)
 
 
 def _marked(snapshot: Snapshot, mark: str) -> Snapshot:
@@ -97,30 +85,25 @@ def codes_of_scenes(joined: JoinedScenes, rows: Iterable[Row]) -> dict[str, dict
     """
     found: dict[str, dict[str, list[str]]] = {scene.name: {} for scene in joined.scenes.values()}
     there = list(rows)
-    ids = [row["message_id"] for row in there]
+    times = Counter(row["message_id"] for row in there)
     for row in there:
         mark, message = _parted(row["message_id"])
-        if ids.count(row["message_id"]) > 1:
+        if times[row["message_id"]] > 1:
             message = f"{message}@{row['instance'].removeprefix(mark)}"
         found[joined.scenes[mark].name][message] = list(row["codes"])
     return found
 
 
-def details_of_scenes(joined: JoinedScenes, answer: Row) -> dict[str, dict[str, list[Row]]]:
+def details_of_scenes(joined: JoinedScenes, answer: Row) -> dict[tuple[str, str], list[dict[str, str]]]:
     """The details by scene and code, as `Scene.details` has them: of all places of the scene."""
-    rows: dict[str, dict[str, dict[Any, list[Row]]]] = {scene.name: {} for scene in joined.scenes.values()}
+    found: dict[tuple[str, str], list[dict[str, str]]] = {}
     for place in answer["places"]:
         for cause in place["causes"]:
             for row in cause["details"]:
                 mark, _ = _parted(place["instance"] or row["instance"])
-                by_place = rows[joined.scenes[mark].name].setdefault(cause["code"], {})
-                where = tuple(place[name] for name in PLACE)
-                bare = {name: _without(value, mark) for name, value in row.items()}
-                by_place.setdefault(where, []).append(bare)
-    return {
-        name: {code: _of_all_places(code, list(by_place.values())) for code, by_place in by_code.items()}
-        for name, by_code in rows.items()
-    }
+                shown = {name: _shown(value, mark) for name, value in row.items()}
+                found.setdefault((joined.scenes[mark].name, cause["code"]), []).append(shown)
+    return found
 
 
 def _parted(id: str) -> tuple[str, str]:
@@ -128,14 +111,7 @@ def _parted(id: str) -> tuple[str, str]:
     return mark + dot, bare
 
 
-def _without(value: Any, mark: str) -> Any:
-    return value.removeprefix(mark) if isinstance(value, str) else value
-
-
-def _of_all_places(code: str, places: list[list[Row]]) -> list[Row]:
-    """The details of several places as one list; those of one place as they are."""
-    if len(places) == 1:
-        return places[0]
-    rows = [row for place in places for row in place]
-    ordered = in_order(rows, [name for name in rows[0] if name != "messages"])
-    return ordered[:MOST_OF_THOSE_AHEAD] if code in OF_THOSE_AHEAD else ordered
+def _shown(value: Any, mark: str) -> str:
+    if isinstance(value, datetime):
+        return f"{(value - NOON) / timedelta(minutes=1):g}"
+    return "-" if value is None else str(value).removeprefix(mark)

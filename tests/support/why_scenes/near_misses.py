@@ -1,143 +1,88 @@
 """Scenes about rules that one criterion misses by its spelling."""
 
-from tests.support.factories import Row, at, catalog, database
+from tests.support.factories import catalog, database
 
-from .scene import IN_B, alter, drop, one, rule
+from .scene import ONE, scenes
 
-NEAR, NEWER = "near_miss", "rule_newer_than_endpoint"
-
-
-def misspelt(criterion: str, spelling: str, level: int = 9) -> list[Row]:
-    """A rule of one criterion."""
-    return [rule("Gold", level, **{criterion: spelling})]
-
-
-def near(criterion: str, rule_has: str, endpoint_has: str, name: str = "Gold", level: int = 9) -> Row:
-    """The details of a near miss."""
-    row = {"criterion": criterion, "rule_has": rule_has, "endpoint_has": endpoint_has}
-    return {**IN_B, "rule": name, "level": level, **row, "messages": 1}
-
-
-SPELLINGS = [
-    ("blanks", "local_service", " Target Service ", True),
-    ("a tab is no blank", "contract", "\tCon\ttract\t", False),
-    ("one character is missing", "remote_service", "InitatorService", True),
-    ("two characters", "remote_service", "InitatorServise", True),
-    ("three characters", "remote_service", "InitatorServis", False),
-    ("a swap counts two", "contract", "Contratc", True),
-    ("a swap and one more", "contract", "Kontratc", False),
-    ("case counts among the characters", "contract", "konTracts", False),
-]
-CONTRACTS = [
-    ("less than half of the longer name", "Bald1", "talk c1 contract=Gold1", True),
-    ("half of the shorter name", "Bolds", "talk c1 contract=Gold", True),
-    ("half of the longer name", "Bald", "talk c1 contract=Gold", False),
-    (
-        "the spelling is a name in use",
-        "Order1",
-        "talk c1 contract=Order2, talk c2 contract=Order1",
-        False,
-    ),
-    (
-        "in use by an endpoint that has ended",
-        "Order1",
-        "talk c1 contract=Order2, talk c2 contract=Order1, end c2 is_initiator=false",
-        False,
-    ),
-    (
-        "in use only after as_of",
-        "Order1",
-        "talk c1 contract=Order2, talk c2 60 contract=Order1",
-        True,
-    ),
-    (
-        "in use in another database",
-        "Order1",
-        "talk c1 contract=Order2, begin c2 contract=Order1",
-        True,
-    ),
-    ("a service of the catalog is no contract", "TargetService", "talk c1 contract=TargetServices", True),
-    (
-        "a contract of that name in use does not close case and blanks",
-        "order",
-        "talk c1 contract=Order, talk c2 contract=order",
-        True,
-    ),
-]
+FIRST, NEAR = "=> c1/0: first_in_line", "=> c1/0: near_miss, first_in_line"
+GOLD = "rule Gold 9 contract=contract"
 SCENES = [
-    one(
-        "near_miss: case",
-        misspelt("remote_service", "initiatorservice"),
-        NEAR,
-        details={NEAR: [near("remote_service", "initiatorservice", "InitiatorService")]},
+    *scenes(
+        "near_miss",
+        f"""
+        case
+            {ONE}, rule Gold 9 remote=initiatorservice {NEAR}
+            => near_miss: rule=Gold level=9 criterion=remote_service rule_has=initiatorservice
+               endpoint_has=InitiatorService messages=1
+        blanks
+            {ONE}, rule Gold 9 local=' Target Service ' {NEAR}
+        a tab is no blank
+            {ONE}, rule Gold 9 contract='\tCon\ttract\t' {FIRST}
+        one character is missing
+            {ONE}, rule Gold 9 remote=InitatorService {NEAR}
+        two characters
+            {ONE}, rule Gold 9 remote=InitatorServise {NEAR}
+        three characters
+            {ONE}, rule Gold 9 remote=InitatorServis {FIRST}
+        a swap counts two
+            {ONE}, rule Gold 9 contract=Contratc {NEAR}
+        a swap and one more
+            {ONE}, rule Gold 9 contract=Kontratc {FIRST}
+        case counts among the characters
+            {ONE}, rule Gold 9 contract=konTracts {FIRST}
+        less than half of the longer name
+            talk c1 contract=Gold1, ready c1/0, rule Gold 9 contract=Bald1 {NEAR}
+        half of the shorter name
+            talk c1 contract=Gold, ready c1/0, rule Gold 9 contract=Bolds {NEAR}
+        half of the longer name
+            talk c1 contract=Gold, ready c1/0, rule Gold 9 contract=Bald {FIRST}
+        the spelling is a name in use
+            talk c1 contract=Order2, talk c2 contract=Order1, ready c1/0, rule Gold 9 contract=Order1 {FIRST}
+        in use by an endpoint that has ended
+            talk c1 contract=Order2, talk c2 contract=Order1, end c2 is_initiator=false, ready c1/0,
+            rule Gold 9 contract=Order1 {FIRST}
+        in use only after as_of
+            talk c1 contract=Order2, talk c2 60 contract=Order1, ready c1/0,
+            rule Gold 9 contract=Order1 {NEAR}
+        in use in another database
+            talk c1 contract=Order2, begin c2 contract=Order1, ready c1/0, rule Gold 9 contract=Order1 {NEAR}
+        in use in another column
+            {ONE}, talk c2 contract=TargetServise, rule Gold 9 local=TargetServise {NEAR}
+        a service of the catalog is no contract
+            talk c1 contract=TargetServices, ready c1/0, rule Gold 9 contract=TargetService {NEAR}
+        a contract of that name in use does not close case and blanks
+            talk c1 contract=Order, talk c2 contract=order, ready c1/0, rule Gold 9 contract=order {NEAR}
+        two criteria
+            {ONE}, rule Gold 9 contract=contract local=targetservice {FIRST}
+        one criterion misses, another fits
+            {ONE}, rule Gold 9 contract=contract local=TargetService {NEAR}
+        the level is the endpoint's
+            {ONE}, rule Gold 5 contract=contract {FIRST}
+        the level is higher than the ladder's today, and not than the endpoint's
+            {ONE}, rule Low 8 contract=Contract, alter Low 5 level=3,
+            rule Gold 7 contract=contract local=TargetService {FIRST}
+        the level is the one that the ladder gives today
+            {ONE}, {GOLD}, rule New 9 from=5 => c1/0: rule_newer_than_endpoint, first_in_line
+        the correction would lose to an earlier step
+            {ONE}, rule Gold 9 remote=initiatorservice, rule Low 3 contract=Contract {FIRST}
+        the correction would win against a later step
+            {ONE}, {GOLD}, rule Low 3 remote=InitiatorService {NEAR}
+        a rule has the corrected criteria already
+            {ONE}, {GOLD}, rule Low 3 contract=Contract {FIRST}
+        the rule has gone
+            {ONE}, {GOLD}, drop Gold 60 {FIRST}
+        two rules
+            {ONE}, {GOLD}, rule Silver 8 remote=INITIATORSERVICE {NEAR}
+            => near_miss: rule=Gold rule_has=contract endpoint_has=Contract,
+               rule=Silver rule_has=INITIATORSERVICE endpoint_has=InitiatorService
+        """,
     ),
-    *[
-        one(f"near_miss: {name}", misspelt(criterion, spelling), *[NEAR] * is_near)
-        for name, criterion, spelling, is_near in SPELLINGS
-    ],
-    *[
-        one(
-            f"near_miss: {name}",
-            misspelt("contract", spelling),
-            *[NEAR] * is_near,
-            rows=f"{rows}, ready c1/0",
-        )
-        for name, spelling, rows, is_near in CONTRACTS
-    ],
-    one(
-        "near_miss: in use in another column",
-        misspelt("local_service", "TargetServise"),
-        NEAR,
-        rows="talk c1, ready c1/0, talk c2 contract=TargetServise",
-    ),
-    one(
-        "near_miss: the catalog has the service on another instance",
-        misspelt("remote_service", "InitiatorService2"),
+    *scenes(
+        "near_miss",
+        f"""
+        the catalog has the service on another instance
+            {ONE}, rule Gold 9 remote=InitiatorService2 {FIRST}
+        """,
         catalog=catalog({"SQL2": [database("C", "InitiatorService2", "Q")]}),
-    ),
-    one("near_miss: two criteria", [rule("Gold", 9, contract="contract", local_service="targetservice")]),
-    one(
-        "near_miss: one criterion misses, another fits",
-        [rule("Gold", 9, contract="contract", local_service="TargetService")],
-        NEAR,
-    ),
-    one("near_miss: the level is the endpoint's", misspelt("contract", "contract", 5)),
-    one(
-        "near_miss: the level is higher than the ladder's today, and not than the endpoint's",
-        [
-            rule("Low", 8, contract="Contract"),
-            alter("Low", 5, level=3),
-            rule("Gold", 7, contract="contract", local_service="TargetService"),
-        ],
-    ),
-    one(
-        "near_miss: the level is the one that the ladder gives today",
-        [*misspelt("contract", "contract"), rule("New", 9, effective_from=at(5))],
-        NEWER,
-    ),
-    one(
-        "near_miss: the correction would lose to an earlier step",
-        [*misspelt("remote_service", "initiatorservice"), rule("Low", 3, contract="Contract")],
-    ),
-    one(
-        "near_miss: the correction would win against a later step",
-        [*misspelt("contract", "contract"), rule("Low", 3, remote_service="InitiatorService")],
-        NEAR,
-    ),
-    one(
-        "near_miss: a rule has the corrected criteria already",
-        [*misspelt("contract", "contract"), rule("Low", 3, contract="Contract")],
-    ),
-    one("near_miss: the rule has gone", [*misspelt("contract", "contract"), drop("Gold", 60)]),
-    one(
-        "near_miss: two rules",
-        [*misspelt("contract", "contract"), rule("Silver", 8, remote_service="INITIATORSERVICE")],
-        NEAR,
-        details={
-            NEAR: [
-                near("contract", "contract", "Contract"),
-                near("remote_service", "INITIATORSERVICE", "InitiatorService", "Silver", 8),
-            ]
-        },
     ),
 ]

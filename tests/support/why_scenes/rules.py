@@ -1,184 +1,129 @@
-"""Scenes about levels: rules that are newer, changed, misspelt, elsewhere, less specific or missing."""
+"""Scenes about levels: rules that are newer, changed, elsewhere, less specific or missing."""
 
-from typing import Any
+from .scene import ONE, scenes
 
-from tests.support.factories import Row, at, create_rule
-
-from .scene import IN_A, IN_B, INITIATOR_NAMES, ONE, SPECIAL, TARGET_NAMES, alter, drop, one, rule, scene
-
-
-def higher(rule: str | None, level: int, was_rule: str | None, was_level: int, since: Any) -> Row:
-    """A row of details of the first two codes."""
-    row = {"rule": rule, "level": level, "was_rule": was_rule, "was_level": was_level, "since": since}
-    return {**IN_B, **row, "messages": 1}
-
-
-def of_contract(name: str, level: int, minute: float | None = None, contract: str = "Contract") -> Row:
-    """A rule of the contract, from a minute on."""
-    since = {} if minute is None else {"effective_from": at(minute)}
-    return rule(name, level, contract=contract, **since)
-
-
-NEWER, CHANGED = "rule_newer_than_endpoint", "rule_changed_since"
-GOLD_AT_5 = of_contract("Gold", 9, 5)
-IS_NEWER: dict[str, Any] = {"details": {NEWER: [higher("Gold", 9, None, 5, at(5))]}}
+GOLD = "rule Gold 9 from=5 contract=Contract"
+FIRST, NEWER, CHANGED = (
+    f"=> c1/0: {codes}first_in_line" for codes in ("", "rule_newer_than_endpoint, ", "rule_changed_since, ")
+)
 SINCE = [
-    one("rule_newer_than_endpoint: the rule began after the creation", [GOLD_AT_5], NEWER, **IS_NEWER),
-    one(
-        "rule_newer_than_endpoint: a rule of the creation's instant has decided it",
-        [of_contract("Gold", 9, 0)],
+    *scenes(
+        "rule_newer_than_endpoint",
+        f"""
+        the rule began after the creation
+            {ONE}, {GOLD} {NEWER}
+            => rule_newer_than_endpoint: rule=Gold level=9 was_rule=- was_level=5 since=5 messages=1
+        a rule of the creation's instant has decided it
+            {ONE}, rule Gold 9 from=0 contract=Contract {FIRST}
+        a rule of as_of's instant stands
+            {ONE}, rule Gold 9 from=60 contract=Contract {NEWER}
+        a rule after as_of does not count
+            {ONE}, rule Gold 9 from=60.001 contract=Contract {FIRST}
+        the level is not higher
+            {ONE}, rule Gold 5 from=5 contract=Contract {FIRST}
+        it has gone by as_of
+            {ONE}, {GOLD}, drop Gold 60 {FIRST}
+        it goes after as_of
+            {ONE}, {GOLD}, drop Gold 60.001 {NEWER}
+        the rule of that name had gone at the creation
+            {ONE}, rule Gold 3 contract=Contract, drop Gold -10, {GOLD} {NEWER}
+            => rule_newer_than_endpoint: rule=Gold was_rule=- was_level=5 since=5
+        a rule of another database
+            {ONE}, {GOLD} in=A {FIRST}
+        """,
     ),
-    one("rule_newer_than_endpoint: a rule of as_of's instant stands", [of_contract("Gold", 9, 60)], NEWER),
-    one("rule_newer_than_endpoint: a rule after as_of does not count", [of_contract("Gold", 9, 60.001)]),
-    one("rule_newer_than_endpoint: the level is not higher", [of_contract("Gold", 5, 5)]),
-    one("rule_newer_than_endpoint: it has gone by as_of", [GOLD_AT_5, drop("Gold", 60)]),
-    one("rule_newer_than_endpoint: it goes after as_of", [GOLD_AT_5, drop("Gold", 60.001)], NEWER),
-    one(
-        "rule_newer_than_endpoint: the rule of that name had gone at the creation",
-        [of_contract("Gold", 3), drop("Gold", -10), GOLD_AT_5],
-        NEWER,
-        **IS_NEWER,
-    ),
-    one(
-        "rule_newer_than_endpoint: a rule of another database",
-        [create_rule("Gold", 9, database="A", contract="Contract", effective_from=at(5))],
-    ),
-    one(
-        "rule_changed_since: another level",
-        [of_contract("Gold", 3), alter("Gold", 5, level=9)],
-        CHANGED,
-        details={CHANGED: [higher("Gold", 9, "Gold", 3, at(5))]},
-    ),
-    one("rule_changed_since: a lower level", [of_contract("Gold", 3), alter("Gold", 5, level=2)]),
-    one(
-        "rule_changed_since: other criteria",
-        [of_contract("Gold", 9, contract="Silver"), alter("Gold", 5, contract="Contract")],
-        CHANGED,
-        details={CHANGED: [higher("Gold", 9, None, 5, at(5))]},
-    ),
-    one(
-        "rule_changed_since: a rule before it in the ladder has gone",
-        [of_contract("General", 7), rule("Special", 2, **SPECIAL), drop("Special", 30)],
-        CHANGED,
-        details={CHANGED: [higher("General", 7, "Special", 2, at(30))]},
-    ),
-    one(
-        "rule_changed_since: no rule is left, and the default is higher",
-        [of_contract("Low", 2), drop("Low", 30)],
-        CHANGED,
-        details={CHANGED: [higher(None, 5, "Low", 2, at(30))]},
-    ),
-    one("rule_changed_since: the rule goes after as_of", [of_contract("Low", 2), drop("Low", 60.001)]),
-]
-
-OTHER = "other_side_only"
-IN_INITIATORS = create_rule("Gold", 8, database="A", contract="Contract")
-OTHER_RULE = {"other_instance": "SQL1", "other_database": "A", "other_rule": "Gold", "other_level": 8}
-OTHER_SIDE = [
-    one(
-        "other_side_only: only the initiator's database has a rule",
-        [IN_INITIATORS],
-        OTHER,
-        details={OTHER: [{**IN_B, **TARGET_NAMES, **OTHER_RULE, "messages": 1}]},
-    ),
-    one("other_side_only: the other endpoint has ended", [IN_INITIATORS], OTHER, rows=f"{ONE}, end c1 3"),
-    one(
-        "other_side_only: the other endpoint does not exist yet",
-        [IN_INITIATORS],
-        rows="begin c1 60, create c1, ready c1/0",
-    ),
-    one(
-        "other_side_only: the other rule's level is the default",
-        [create_rule("Gold", 5, database="A", contract="Contract")],
-    ),
-    one("other_side_only: a rule of its own", [IN_INITIATORS, of_contract("Same", 5)]),
-]
-
-SPECIFIC = "more_specific_rule"
-WINNER, GENERAL = rule("Special", 3, **SPECIAL), of_contract("General", 7)
-
-
-def more_specific(name: str, step: int, level: int) -> dict[str, list[Row]]:
-    """The details where Special wins."""
-    winner = {"winning_rule": "Special", "winning_step": 2, "winning_level": 3}
-    return {SPECIFIC: [{**IN_B, **winner, "rule": name, "step": step, "level": level, "messages": 1}]}
-
-
-MORE_SPECIFIC = [
-    one(
-        "more_specific_rule: a later step has a higher level",
-        [WINNER, GENERAL],
-        SPECIFIC,
-        details=more_specific("General", 4, 7),
-    ),
-    one(
-        "more_specific_rule: the highest level, then the earliest step",
-        [WINNER, GENERAL, rule("All", 9), rule("Remote", 9, remote_service="InitiatorService")],
-        SPECIFIC,
-        details=more_specific("Remote", 7, 9),
-    ),
-    one("more_specific_rule: the same level", [WINNER, of_contract("General", 3)]),
-    one(
-        "more_specific_rule: higher than the endpoint, and not than the winner",
-        [rule("Special", 9, **SPECIAL, effective_from=at(5)), of_contract("General", 7, 6)],
-        NEWER,
-    ),
-    one("more_specific_rule: it does not fit", [WINNER, of_contract("General", 7, contract="Another")]),
-    one("more_specific_rule: it does not stand", [WINNER, GENERAL, drop("General", 60)]),
-    one(
-        "more_specific_rule: not higher than the endpoint, whose rule was changed",
-        [rule("Special", 8, **SPECIAL), alter("Special", 5, level=3), of_contract("General", 8)],
+    *scenes(
+        "rule_changed_since",
+        f"""
+        another level
+            {ONE}, rule Gold 3 contract=Contract, alter Gold 5 level=9 {CHANGED}
+            => rule_changed_since: rule=Gold level=9 was_rule=Gold was_level=3 since=5 messages=1
+        a lower level
+            {ONE}, rule Gold 3 contract=Contract, alter Gold 5 level=2 {FIRST}
+        other criteria
+            {ONE}, rule Gold 9 contract=Silver, alter Gold 5 contract=Contract {CHANGED}
+            => rule_changed_since: rule=Gold level=9 was_rule=- was_level=5 since=5
+        a rule before it in the ladder has gone
+            {ONE}, rule General 7 contract=Contract,
+            rule Special 2 contract=Contract local=TargetService, drop Special 30 {CHANGED}
+            => rule_changed_since: rule=General level=7 was_rule=Special was_level=2 since=30
+        no rule is left, and the default is higher
+            {ONE}, rule Low 2 contract=Contract, drop Low 30 {CHANGED}
+            => rule_changed_since: rule=- level=5 was_rule=Low was_level=2 since=30
+        the rule goes after as_of
+            {ONE}, rule Low 2 contract=Contract, drop Low 60.001 {FIRST}
+        """,
     ),
 ]
-
+OF_INITIATOR = "rule Gold 8 in=A contract=Contract"
+OTHER_SIDE = scenes(
+    "other_side_only",
+    f"""
+    only the initiator's database has a rule
+        {ONE}, {OF_INITIATOR} => c1/0: other_side_only, first_in_line
+        => other_side_only: database=B local_service=TargetService other_database=A other_rule=Gold
+           other_level=8
+    the other endpoint has ended
+        {ONE}, end c1 3, {OF_INITIATOR} => c1/0: other_side_only, first_in_line
+    the other endpoint does not exist yet
+        begin c1 60, create c1, ready c1/0, {OF_INITIATOR} {FIRST}
+    the other rule's level is the default
+        {ONE}, rule Gold 5 in=A contract=Contract {FIRST}
+    a rule of its own
+        {ONE}, {OF_INITIATOR}, rule Same 5 contract=Contract {FIRST}
+    """,
+)
+SPECIAL, GENERAL = "contract=Contract local=TargetService", "rule General 7 contract=Contract"
+WINNER = f"rule Special 3 {SPECIAL}"
+LESS_SPECIFIC = "=> c1/0: more_specific_rule, first_in_line"
+MORE_SPECIFIC = scenes(
+    "more_specific_rule",
+    f"""
+    a later step has a higher level
+        {ONE}, {WINNER}, {GENERAL} {LESS_SPECIFIC}
+        => more_specific_rule: winning_rule=Special winning_step=2 winning_level=3 rule=General step=4 level=7
+    the highest level, then the earliest step
+        {ONE}, {WINNER}, {GENERAL}, rule All 9, rule Remote 9 remote=InitiatorService {LESS_SPECIFIC}
+        => more_specific_rule: rule=Remote step=7 level=9
+    the same level
+        {ONE}, {WINNER}, rule General 3 contract=Contract {FIRST}
+    higher than the endpoint, and not than the winner
+        {ONE}, rule Special 9 from=5 {SPECIAL}, rule General 7 from=6 contract=Contract {NEWER}
+    it does not fit
+        {ONE}, {WINNER}, rule General 7 contract=Another {FIRST}
+    it does not stand
+        {ONE}, {WINNER}, {GENERAL}, drop General 60 {FIRST}
+    not higher than the endpoint, whose rule was changed
+        {ONE}, rule Special 8 {SPECIAL}, alter Special 5 level=3, rule General 8 contract=Contract {FIRST}
+    """,
+)
 TWO = "talk c1, talk c2 contract=Gold, ready c1/0 2, ready c2/0 1"
 """Beside the conversation of ONE, another one whose message came first."""
-IN_SENDERS = [create_rule("Gold", 8, database="A", contract="Gold")]
-
-
-def gold(level: int) -> list[Row]:
-    """A rule for the other one's contract."""
-    return [of_contract("Gold", level, contract="Gold")]
-
-
-NO_RULE = [
-    scene(
-        "no_rule: another message of the queue has one",
-        TWO,
-        "c1/0: no_rule, outranked; c2/0: first_in_line",
-        {"no_rule": [{**IN_B, **TARGET_NAMES, "messages": 1}]},
-        rules=gold(8),
-    ),
-    scene(
-        "no_rule: the other message's group is locked",
-        f"{TWO}, RECEIVE 10 transaction=t1 of=c2",
-        "c1/0: no_rule, first_in_line; c2/0: group_locked",
-        rules=gold(8),
-    ),
-    scene(
-        "no_rule: the other rule's level is the default",
-        TWO,
-        "c1/0: older_first; c2/0: first_in_line",
-        rules=gold(5),
-    ),
-    scene(
-        "no_rule: the other message waits in another queue",
-        f"{ONE}, talk c2 contract=Gold, reply c2/0 1",
-        "c1/0: first_in_line; c2/0: first_in_line",
-        rules=IN_SENDERS,
-    ),
-    scene(
-        "no_rule: another cause explains it",
-        TWO,
-        "c1/0: near_miss, outranked; c2/0: first_in_line",
-        rules=[*gold(8), rule("Misspelt", 7, contract="contract")],
-    ),
-    scene(
-        "no_rule: another message of the instance has one",
-        "talk c1, talk c2 contract=Gold, sent c1/0 2, sent c2/0 1",
-        "c1/0: no_rule, outranked; c2/0: first_in_line",
-        {"no_rule": [{**IN_A, **INITIATOR_NAMES, "messages": 1}]},
-        rules=IN_SENDERS,
-    ),
-]
+NO_RULE = scenes(
+    "no_rule",
+    f"""
+    another message of the queue has one
+        {TWO}, rule Gold 8 contract=Gold => c1/0: no_rule, outranked; c2/0: first_in_line
+        => no_rule: database=B contract=Contract local_service=TargetService messages=1
+    the other message's group is locked
+        {TWO}, RECEIVE 10 transaction=t1 of=c2, rule Gold 8 contract=Gold
+        => c1/0: no_rule, first_in_line; c2/0: group_locked
+    the other rule's level is the default
+        {TWO}, rule Gold 5 contract=Gold => c1/0: older_first; c2/0: first_in_line
+    the other message waits in another queue
+        {ONE}, talk c2 contract=Gold, reply c2/0 1, rule Gold 8 in=A contract=Gold
+        => c1/0: first_in_line; c2/0: first_in_line
+    another cause explains it
+        {TWO}, rule Gold 8 contract=Gold, rule Misspelt 7 contract=contract
+        => c1/0: near_miss, outranked; c2/0: first_in_line
+    another message of the instance has one
+        talk c1, talk c2 contract=Gold, sent c1/0 2, sent c2/0 1, rule Gold 8 in=A contract=Gold
+        => c1/0: no_rule, outranked; c2/0: first_in_line
+        => no_rule: database=A contract=Contract local_service=InitiatorService messages=1
+    a forwarded message of the instance has one
+        begin c1 instance=SQL2 database=C, sent c1/0 1 instance=SQL2 database=C, talk c2 contract=High,
+        sent c2/0 1, forward c2/0 2 instance=SQL2 database=C, rule High 9 in=A contract=High
+        => c1/0: first_in_line; c2/0@SQL1: first_in_line; c2/0@SQL2: older_first
+    """,
+)
 SCENES = [*SINCE, *OTHER_SIDE, *MORE_SPECIFIC, *NO_RULE]

@@ -3,21 +3,18 @@
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from textwrap import dedent
 from typing import Any
 
 from tests.support.factories import (
-    Events,
     Row,
     at,
-    by_source,
     catalog,
     create_rule,
     endpoint_event,
     message_event,
     queue_event,
 )
-from tests.support.model.moment import Moment
 from tests.support.model.snapshots import Snapshot
 
 AS_OF = at(60)
@@ -25,6 +22,8 @@ ONE_NOT_COMPUTED: dict[str, Any] = {"top": 1, "activation_settings": None}
 """A RECEIVE takes one message, and activation is not computed: scenes of either share a night."""
 TWO_IN_BLOCKS = {"top": 2, "blocks": {"fragment_bytes": 100, "fragments": 2}}
 """A RECEIVE takes two messages, and fragments are sent in blocks: scenes of either share a night."""
+ONE = "talk c1, ready c1/0"
+"""One conversation begun at noon, one message a minute later; the target endpoint is asked about."""
 
 
 @dataclass(frozen=True)
@@ -34,62 +33,73 @@ class Scene:
     Attributes:
         name: what the scene shows; it begins with the code that it is about.
         rows: events of all three kinds.
+        rules: rule statements.
         causes: the codes of each open message in the order of the table; of a message with rows at several
             instances, the key is MESSAGE@INSTANCE.
-        details: the literal rows of details of some codes, over all messages.
-        rules: rule statements.
+        details: rows of details of some codes, over all messages, as `scenes` reads them.
         catalog: that of the factories unless changed.
         snapshots: server views.
-        settings: top, starvation, blocks and activation_settings, where they are not the defaults.
-        as_of: an hour after noon.
+        settings: top, blocks and activation_settings, where they are not the defaults.
     """
 
     name: str
     rows: Sequence[Row]
+    rules: Sequence[Row]
     causes: Mapping[str, Sequence[str]]
-    details: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    rules: Sequence[Row] = ()
+    details: Mapping[str, Sequence[Mapping[str, str]]]
     catalog: Row = field(default_factory=catalog)
     snapshots: Sequence[Snapshot] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    as_of: datetime = AS_OF
-
-    @property
-    def events(self) -> Events:
-        """The events by source name."""
-        return by_source(*self.rows)
-
-    def moment(self) -> Moment:
-        """The model's tables."""
-        settings: dict[str, Any] = {"activation_settings": {}, **self.settings}
-        return Moment(
-            self.events,
-            catalog=self.catalog,
-            rules=list(self.rules),
-            as_of=self.as_of,
-            snapshots=self.snapshots,
-            **settings,
-        )
 
 
-def scene(name: str, text: str, causes: str, details: Mapping[str, Sequence[Row]] = {}, **more: Any) -> Scene:
-    """A scene whose log and causes are written as `events` and `causes_of` read them."""
-    return Scene(name, events(text), causes_of(causes), details, **more)
+def scenes(code: str, drawing: str, **shared: Any) -> list[Scene]:
+    """Scenes about a code as a reader sees them; `shared` are catalog, snapshots and settings of all.
+
+        the first message waits as its group is locked
+            talk c1, ready c1/0, RECEIVE 10 transaction=t1 of=c1, ready c1/1 2
+            => c1/0: group_locked; c1/1: group_locked
+            => group_locked: transaction_id=t1 since=10 messages=2
+
+    The first line has the name. The second has the log, as `events` reads it; then come the codes of each
+    message, and rows of details with commas between. Of details the columns that are named count: a moment
+    is in minutes after noon, and null is -.
+    """
+    found: list[tuple[str, list[str]]] = []
+    for line in filter(str.strip, dedent(drawing).splitlines()):
+        if line[0] != " ":
+            found.append((f"{code}: {line}", []))
+        else:
+            found[-1][1].append(line.strip())
+    return [_scene(name, " ".join(body), shared) for name, body in found]
 
 
-def causes_of(text: str) -> dict[str, list[str]]:
-    """`c1/0: older_first, not_received; c2/0: first_in_line`."""
-    parts = [part.partition(": ") for part in text.split("; ") if part]
-    return {message: codes.split(", ") for message, _, codes in parts}
+def _scene(name: str, body: str, shared: Mapping[str, Any]) -> Scene:
+    log, causes, *details = body.split("=>")
+    rows = events(log)
+    by_message = (part.strip().partition(": ") for part in causes.split(";") if part.strip())
+    by_code = (part.strip().partition(": ") for part in details)
+    return Scene(
+        name,
+        rows=[row for row in rows if "effective_from" not in row],
+        rules=[row for row in rows if "effective_from" in row],
+        causes={message: codes.split(", ") for message, _, codes in by_message},
+        details={
+            code: [dict(word.split("=") for word in shlex.split(row)) for row in text.split(",")]
+            for code, _, text in by_code
+        },
+        **shared,
+    )
 
 
 def events(text: str) -> list[Row]:
-    """Events, with commas between; numbers are minutes after noon, and `contract=Gold` changes a column.
+    """Events and rules, with commas between; numbers are minutes, and `contract=Gold` changes a column.
 
     `talk c1 0` creates both endpoints, `begin c1` and `create c1` one of them, `end c1 3` ends the initiator.
     `ready c1/0 1` and `sent c1/0 1` are messages of the initiator, `reply c1/0 1` arrives from the target;
     `forward c1/0 2` is accepted by HUB, and `received c1/0 t1 5` is taken in a transaction, or in none (-).
     A word in capitals is an event of the target queue, such as `RECEIVE 5 transaction=t1 of=c1`.
+    `rule Gold 9 contract=Gold` is a rule of SQL1.B, or with `in=A` of SQL1.A, of long ago, or with `from=5`
+    of that minute; `alter Gold 6 level=8` and `drop Gold 7` change it.
     """
     rows: list[Row] = []
     for part in filter(str.strip, text.split(",")):
@@ -111,6 +121,8 @@ WORDS = {
     "session": "session_id",
     "group": "conversation_group_id",
     "local": "local_service",
+    "remote": "remote_service",
+    "in": "database",
     "rows": "row_count",
     "where": "has_where",
     "status": "queue_status",
@@ -121,8 +133,10 @@ WORDS = {
 def _change(name: str, value: str) -> tuple[str, Any]:
     if name == "of":
         return "conversation_group_id", f"group {value} False"
-    if name in ("session", "rows"):
-        return WORDS[name], int(value)
+    if name == "from":
+        return "effective_from", at(float(value))
+    if name in ("session", "rows", "level"):
+        return WORDS.get(name, name), int(value)
     return WORDS.get(name, name), {"true": True, "false": False}.get(value, value)
 
 
@@ -160,6 +174,9 @@ VERBS: dict[str, Callable[..., list[Row]]] = {
             "FORWARD_ACCEPTED", message, event_time=at(minute), instance=instance, database=database
         )
     ],
+    "rule": lambda name, level, **changes: [rule(name, int(level), **changes)],
+    "alter": lambda *given, **form: [alter(*given, **form)],
+    "drop": lambda *given, **place: [drop(*given, **place)],
 }
 
 
@@ -209,22 +226,3 @@ INITIATOR_NAMES = {
     "local_service": "InitiatorService",
     "remote_service": "TargetService",
 }
-NO_NAMES = dict.fromkeys(TARGET_NAMES)
-SPECIAL = {"contract": "Contract", "local_service": "TargetService"}
-"""Criteria of the second step."""
-IN_A, IN_B = ({"instance": "SQL1", "database": database} for database in "AB")
-RECEIVE = {"kind": "receive", **TARGET_QUEUE}
-TRANSMISSION = {"kind": "transmission", "instance": "SQL1", "database": None, "queue": None}
-
-ONE = "talk c1, ready c1/0"
-"""One conversation begun at noon, one message a minute later; the target endpoint is asked about."""
-
-
-def one(name: str, rules: list[Row], *codes: str, rows: str = ONE, **more: Any) -> Scene:
-    """A scene about the one message of ONE, which is the first of its queue."""
-    return scene(name, rows, f"c1/0: {', '.join([*codes, 'first_in_line'])}", rules=rules, **more)
-
-
-def unplaced(code: str, schedule: str, where: Row, names: Row) -> dict[str, list[Row]]:
-    """The details of one message that cannot be placed."""
-    return {code: [{"schedule": schedule, **where, **names, "messages": 1}]}

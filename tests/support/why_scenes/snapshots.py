@@ -1,12 +1,42 @@
-"""Scenes about what only a snapshot says: statuses, unknown handles, rules and levels of the server."""
+"""Scenes about messages without a place, and about what only a snapshot says: statuses, handles, levels."""
 
 from typing import Any
 
-from tests.support.factories import Row, at, create_rule
+from tests.support.factories import Row, at
 from tests.support.model.snapshots import Snapshot
 
-from .scene import IN_A, IN_B, INITIATOR_NAMES, NO_NAMES, TARGET_NAMES, drop, rule, scene, unplaced
+from .scene import INITIATOR_NAMES, ONE, Scene, scenes
 
+UNPLACED = [
+    *scenes(
+        "endpoint_unknown",
+        """
+        neither endpoint of an arrived message is known
+            ready c1/0 => c1/0: endpoint_unknown
+            => endpoint_unknown: schedule=receive database=B contract=- local_service=- messages=1
+        the other endpoint is known, so its names are swapped
+            create c1, reply c1/0 => c1/0: endpoint_unknown
+            => endpoint_unknown: schedule=receive database=A contract=Contract local_service=InitiatorService
+        the receiver is created at as_of
+            begin c1 60, create c1, reply c1/0 => c1/0: endpoint_unknown
+        the receiver is created before as_of
+            begin c1 59.99, create c1, reply c1/0 => c1/0: first_in_line
+        the sender of a message that was sent
+            create c1, sent c1/0 => c1/0: endpoint_unknown
+            => endpoint_unknown: schedule=transmission database=A local_service=InitiatorService
+        """,
+    ),
+    *scenes(
+        "service_not_in_catalog",
+        """
+        the receiver's service has no queue
+            begin c1, create c1 local=Nowhere, ready c1/0 => c1/0: service_not_in_catalog
+            => service_not_in_catalog: schedule=receive database=B local_service=Nowhere messages=1
+        a sender needs no queue
+            begin c1 local=Nowhere, sent c1/0 => c1/0: first_in_line
+        """,
+    ),
+]
 NAMES: dict[str, list[Row]] = {
     "service_contracts": [{"service_contract_id": 7, "name": "Contract"}],
     "services": [
@@ -26,11 +56,13 @@ def waiting(status: str | None, handle: str = HANDLE, number: int = 0) -> Row:
     return {"enqueue_time": at(1), **MESSAGE, **flags, **about}
 
 
-OWN_NAMES = {
-    "from_service_name": "InitiatorService",
-    "to_service_name": "TargetService",
-    "service_contract_name": "Contract",
-}
+OWN_NAMES = dict(
+    zip(
+        ("service_contract_name", "from_service_name", "to_service_name"),
+        INITIATOR_NAMES.values(),
+        strict=True,
+    )
+)
 """What a row of transmission_queue says of its endpoint."""
 
 
@@ -65,144 +97,128 @@ def shown_target(priority: int) -> Row:
 
 def of_database(database: str, minute: float = 50, **views: list[Row]) -> Snapshot:
     """A snapshot of a database of SQL1; a view named dbo_Q is the queue dbo.Q."""
-    return Snapshot(
-        at(minute), "SQL1", database, {name.replace("dbo_", "dbo."): rows for name, rows in views.items()}
+    given = {name.replace("dbo_", "dbo."): rows for name, rows in views.items()}
+    return Snapshot(at(minute), "SQL1", database, given)
+
+
+def sending(*rows: Row, minute: float = 50) -> Snapshot:
+    """What database A has to send."""
+    return of_database("A", minute, transmission_queue=[*rows])
+
+
+def of_server(priority: int) -> Snapshot:
+    """A target whose level the server shows, with a message in its queue."""
+    message = in_queue("handle c9 False")
+    return of_database(
+        "B", **NAMES, conversation_endpoints=[shown_target(priority)], dbo_TargetQueue=[message]
     )
 
 
-STATUS = "An error occurred while receiving data: '64(The specified network name is no longer available.)'."
-SAYS_WHY = [of_database("A", transmission_queue=[waiting(STATUS)])]
+def shows(code: str, name: str, body: str, *snapshots: Snapshot) -> list[Scene]:
+    """A scene beside snapshots."""
+    return scenes(code, f"{name}\n {body}", snapshots=snapshots)
+
+
+STATUS, SENT = "transmission_status", "talk c1, sent c1/0"
+TEXT = "An error occurred while receiving data: '64(The specified network name is no longer available.)'."
 STATUSES = [
-    scene(
-        "transmission_status: the server says why it waits",
-        "talk c1, sent c1/0",
-        "c1/0: transmission_status",
-        {"transmission_status": [{"text": STATUS, "messages": 1}]},
-        snapshots=SAYS_WHY,
+    *shows(
+        STATUS,
+        "the server says why it waits",
+        f'{SENT} => c1/0: transmission_status => transmission_status: text="{TEXT}" messages=1',
+        sending(waiting(TEXT)),
     ),
-    scene(
-        "transmission_status: the server says nothing",
-        "talk c1, sent c1/0",
-        "c1/0: first_in_line",
-        snapshots=[of_database("A", transmission_queue=[waiting("")])],
+    *shows(STATUS, "the server says nothing", f"{SENT} => c1/0: first_in_line", sending(waiting(""))),
+    *shows(
+        STATUS,
+        "a snapshot after as_of does not count",
+        f"{SENT} => c1/0: first_in_line",
+        sending(waiting(TEXT), minute=61),
     ),
-    scene(
-        "transmission_status: a snapshot after as_of does not count",
-        "talk c1, sent c1/0",
-        "c1/0: first_in_line",
-        snapshots=[of_database("A", 61, transmission_queue=[waiting(STATUS)])],
-    ),
-    scene(
-        "transmission_status: the newest snapshot counts",
-        "talk c1, sent c1/0, sent c1/1 2",
-        "c1/0: transmission_status; c1/1: own_group_first, transmission_status",
-        {"transmission_status": [{"text": text, "messages": 1} for text in ("blue", "red")]},
-        snapshots=[
-            of_database("A", 40, transmission_queue=[waiting("green"), waiting("red", number=1)]),
-            of_database("A", 50, transmission_queue=[waiting("blue")]),
-        ],
-    ),
-    scene(
-        "handle_unknown: no endpoint has the handle of a message in a queue",
-        "",
-        "H/unknown/0: handle_unknown",
-        unplaced("handle_unknown", "receive", IN_B, NO_NAMES),
-        snapshots=[of_database("B", dbo_TargetQueue=[in_queue("H")])],
-    ),
-    scene(
-        "handle_unknown: no endpoint has the handle of a message to send",
-        "",
-        "H/unknown/0: handle_unknown",
-        unplaced("handle_unknown", "transmission", IN_A, NO_NAMES),
-        snapshots=[of_database("A", transmission_queue=[waiting(None, "H")])],
-    ),
-    scene(
-        "handle_unknown: the row says whose message it is",
-        "",
-        "H/unknown/0: handle_unknown",
-        unplaced("handle_unknown", "transmission", IN_A, INITIATOR_NAMES),
-        snapshots=[of_database("A", transmission_queue=[{**waiting(None, "H"), **OWN_NAMES}])],
-    ),
-    scene(
-        "handle_unknown: the log has the handle",
-        "talk c1",
-        "c1/initiator/0: first_in_line",
-        snapshots=[of_database("B", dbo_TargetQueue=[in_queue("handle c1 False")])],
+    *shows(
+        STATUS,
+        "the newest snapshot counts",
+        f"""{SENT}, sent c1/1 2 => c1/0: transmission_status; c1/1: own_group_first, transmission_status
+        => transmission_status: text=blue messages=1, text=red messages=1""",
+        sending(waiting("green"), waiting("red", number=1), minute=40),
+        sending(waiting("blue")),
     ),
 ]
-
-PRIORITY = {
+UNKNOWN, NO_ENDPOINT = "handle_unknown", "=> H/unknown/0: handle_unknown => handle_unknown: schedule"
+HANDLES = [
+    *shows(
+        UNKNOWN,
+        "no endpoint has the handle of a message in a queue",
+        f"{NO_ENDPOINT}=receive database=B contract=- local_service=- messages=1",
+        of_database("B", dbo_TargetQueue=[in_queue("H")]),
+    ),
+    *shows(
+        UNKNOWN,
+        "no endpoint has the handle of a message to send",
+        f"{NO_ENDPOINT}=transmission database=A contract=- local_service=-",
+        sending(waiting(None, "H")),
+    ),
+    *shows(
+        UNKNOWN,
+        "the row says whose message it is",
+        f"{NO_ENDPOINT}=transmission database=A contract=Contract local_service=InitiatorService",
+        sending(waiting(None, "H") | OWN_NAMES),
+    ),
+    *shows(
+        UNKNOWN,
+        "the log has the handle",
+        "talk c1 => c1/initiator/0: first_in_line",
+        of_database("B", dbo_TargetQueue=[in_queue("handle c1 False")]),
+    ),
+]
+PRIORITY: dict[str, Any] = {
     "name": "Gold",
     "service_contract_id": 7,
     "local_service_id": None,
     "remote_service_name": None,
     "priority": 9,
 }
-
-
-def higher(was_level: int, since: Any) -> list[Row]:
-    """The details of one message that rule Gold would raise."""
-    row = {"rule": "Gold", "level": 9, "was_rule": None, "was_level": was_level, "since": since}
-    return [{**IN_B, **row, "messages": 1}]
-
-
-def of_server(priority: int) -> list[Snapshot]:
-    """A target whose level the server shows, with a message in its queue."""
-    message = in_queue("handle c9 False")
-    endpoints = [shown_target(priority)]
-    return [of_database("B", **NAMES, conversation_endpoints=endpoints, dbo_TargetQueue=[message])]
-
-
-GOLD = rule("Gold", 9, contract="Contract")
-OTHER = {"other_instance": "SQL1", "other_database": "A", "other_rule": "Gold", "other_level": 9}
-SERVER = [
-    scene(
-        "rule_newer_than_endpoint: a rule that only a snapshot shows, first seen at its moment",
-        "talk c1, ready c1/0",
-        "c1/0: rule_newer_than_endpoint, first_in_line",
-        {"rule_newer_than_endpoint": higher(5, at(50))},
-        snapshots=[of_database("B", **NAMES, conversation_priorities=[PRIORITY])],
+CHANGED = """=> c9/initiator/0: rule_changed_since, first_in_line
+    => rule_changed_since: rule=Gold level=9 was_rule=- was_level=6 since=-"""
+GOLD, OTHER = "rule Gold 9 contract=Contract", "begin c9, rule Gold 9 in=A contract=Contract"
+LEVELS = [
+    *shows(
+        "rule_newer_than_endpoint",
+        "a rule that only a snapshot shows, first seen at its moment",
+        f"""{ONE} => c1/0: rule_newer_than_endpoint, first_in_line
+        => rule_newer_than_endpoint: rule=Gold level=9 was_rule=- was_level=5 since=50""",
+        of_database("B", **NAMES, conversation_priorities=[PRIORITY]),
     ),
-    scene(
-        "rule_changed_since: the level is the server's, so no version decided",
-        "",
-        "c9/initiator/0: rule_changed_since, first_in_line",
-        {"rule_changed_since": higher(6, None)},
-        rules=[GOLD],
-        snapshots=of_server(6),
+    *shows(
+        "rule_changed_since",
+        "the level is the server's, so no version decided",
+        f"{GOLD} {CHANGED}",
+        of_server(6),
     ),
-    scene(
-        "rule_changed_since: the level is the server's, whatever rule has gone since",
-        "",
-        "c9/initiator/0: rule_changed_since, first_in_line",
-        {"rule_changed_since": higher(6, None)},
-        rules=[
-            GOLD,
-            rule("Special", 2, contract="Contract", local_service="TargetService"),
-            drop("Special", 55),
-        ],
-        snapshots=of_server(6),
+    *shows(
+        "rule_changed_since",
+        "the level is the server's, whatever rule has gone since",
+        f"{GOLD}, rule Special 2 contract=Contract local=TargetService, drop Special 55 {CHANGED}",
+        of_server(6),
     ),
-    scene(
-        "other_side_only: the other side's level is the server's own",
-        "begin c9, ready c9/0 1 sent_by_initiator=false",
-        "c9/0: first_in_line",
-        snapshots=[of_database("B", **NAMES, conversation_endpoints=[shown_target(8)])],
+    *shows(
+        "other_side_only",
+        "the other side's level is the server's own",
+        "begin c9, ready c9/0 1 sent_by_initiator=false => c9/0: first_in_line",
+        of_database("B", **NAMES, conversation_endpoints=[shown_target(8)]),
     ),
-    scene(
-        "other_side_only: a server's own level is no lack of a rule",
-        "begin c9",
-        "c9/initiator/0: first_in_line",
-        rules=[create_rule("Gold", 9, contract="Contract")],
-        snapshots=of_server(6),
+    *shows(
+        "other_side_only",
+        "a server's own level is no lack of a rule",
+        f"{OTHER} => c9/initiator/0: first_in_line",
+        of_server(6),
     ),
-    scene(
-        "other_side_only: the server's level is the default",
-        "begin c9",
-        "c9/initiator/0: other_side_only, first_in_line",
-        {"other_side_only": [{**IN_B, **TARGET_NAMES, **OTHER, "messages": 1}]},
-        rules=[create_rule("Gold", 9, contract="Contract")],
-        snapshots=of_server(5),
+    *shows(
+        "other_side_only",
+        "the server's level is the default",
+        f"""{OTHER} => c9/initiator/0: other_side_only, first_in_line
+        => other_side_only: local_service=TargetService other_database=A other_rule=Gold other_level=9""",
+        of_server(5),
     ),
 ]
-SCENES = [*STATUSES, *SERVER]
+SCENES = [*UNPLACED, *STATUSES, *HANDLES, *LEVELS]
