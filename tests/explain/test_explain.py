@@ -12,36 +12,37 @@ from pipelines.config.errors import PipelineError
 from pipelines.console.invocation import command_line
 from pipelines.console.terminal import to_json
 from pipelines.explain.endpoint import Outcome
-from pipelines.explain.explanations import explain_conversation, explain_group, explain_message
+from pipelines.explain.explanations import Message, explain_conversation, explain_group, explain_message
 from pipelines.explain.positions import AheadCount, describe_transmit_level
 from pipelines.explain.view import print_explanation
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
 from tests.support import written
-from tests.support.factories import Row, at, endpoint_event, message_event, queue_event, rule
+from tests.support.factories import Row, at, endpoint_event, message_event, rule
 from tests.support.rules import catalog
+from tests.support.why_scenes.scene import events
 from tests.support.written import ended_run, warehouse_of
 
 AS_OF = at(60)
 HONORS = {("SQL1", "A"): True, ("SQL1", "B"): False}
-YESTERDAY = at(60, day=-1)
-CLOSED = AS_OF.date()
+YESTERDAY, TOMORROW = at(60, day=-1), at(60, day=1)
+CLOSED = {"closed_on": AS_OF.date()}
+GUID, GROUP_GUID = "CC000000-0000-4000-8000-00000000000A", "E2000000-0000-4000-8000-00000000000B"
+HANDLES = [f"BB000000-0000-4000-8000-00000000000{side}" for side in "CD"]
 
 
 def endpoint(conversation: str, is_initiator: bool, priority: int, **changes: Any) -> Row:
+    """An endpoint whose group is called after its conversation."""
     group = f"group {conversation}"
     return written.endpoint(
         conversation, is_initiator, priority=priority, conversation_group_id=group, **changes
     )
 
 
-def taken(message: str, transaction: str | None, minute: float, **changes: Any) -> list[Row]:
-    """The events of a message that arrived and was received."""
-    return [
-        message_event("SENT", message, **changes),
-        message_event("DELIVERED", message, event_time=at(2), **changes),
-        message_event("RECEIVED", message, event_time=at(minute), transaction_id=transaction, **changes),
-    ]
+def of_server(conversation: str, is_initiator: bool, level: int, created_by: str, **changes: Any) -> Row:
+    """An endpoint of SQL5 whose level a snapshot shows."""
+    shown = {"level_source": "server", "logged_priority": level, "created_by": created_by}
+    return endpoint(conversation, is_initiator, level, instance="SQL5", **shown, **changes)
 
 
 def ended(conversation: str, event_type: str = "END_CONVERSATION", **changes: Any) -> Row:
@@ -56,6 +57,7 @@ def batch(number: int) -> Row:
 
 
 def received(message_id: str, position: int | None, level: int, conversation: str, **changes: Any) -> Row:
+    """A message in TargetQueue, of a group that has its level."""
     return written.received(
         changes.pop("queue", "TargetQueue"),
         position,
@@ -70,6 +72,13 @@ def received(message_id: str, position: int | None, level: int, conversation: st
             **changes,
         },
     )
+
+
+def locked(message_id: str, conversation: str, minute: float, order: int | None, level: int = 3) -> Row:
+    """A message of the locked group of c4."""
+    group = {"queue": "Locked", "conversation_group_id": "group c4", "state": "group_locked"}
+    arrival = {"arrived_at": at(minute), "queuing_order": order}
+    return received(message_id, None, level, conversation, **group, **arrival)
 
 
 def sent(message_id: str, position: int, counts: int, **changes: Any) -> Row:
@@ -89,54 +98,57 @@ def group(conversation: str, position: int | None, level: int, **changes: Any) -
 
 @pytest.fixture(scope="module")
 def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    target = {"rule_name": "Target", "ladder_step": 2}
+    of_target = {"database": "B", "contract": "Contract", "local_service": "TargetService"}
     rows: dict[str, list[Row]] = {
         "endpoints": [
             endpoint("c1", True, 5),
-            endpoint("c1", False, 3, rule_name="Target", ladder_step=2),
-            endpoint("c2", True, 5, closed_on=CLOSED),
+            endpoint("c1", False, 3, **target),
+            endpoint("c2", True, 5, **CLOSED),
             endpoint("c3", False, 3, queue="Renamed"),
+            endpoint("near", True, 5, instance="SQL4"),
+            endpoint("near and ended", True, 5, instance="SQL4", contract="Contracts", **CLOSED),
+            of_server("s1", True, 8, "snapshot"),
+            of_server("s1", False, 3, "lifetime", **target),
+            of_server("s2", False, 4, "lifetime", **target),
+            *[
+                written.endpoint(GUID, is_initiator=side, conversation_handle=handle)
+                for side, handle in zip((True, False), HANDLES, strict=True)
+            ],
+            *[written.endpoint(name, conversation_handle="h") for name in ("c8", "c9")],
         ],
         "message_events": [
-            message_event("SENT", "c1/4"),
-            message_event("DELIVERED", "c1/4", event_time=at(2)),
-            message_event("SENT", "c1/5"),
-            message_event("FORWARD_ACCEPTED", "c1/5", instance="SQL9", event_time=at(2)),
-            *taken("c1/6", "done", 3, closed_on=CLOSED),
-            *taken("c1/7", None, 4, closed_on=CLOSED),
-            *taken("c1/8", "open", 5),
-            *taken("c1/9", "undone", 6),
-            message_event("RECEIVED", "c1/9", event_id="again", event_time=at(8)),
-            *taken("c1/10", "undone", 6),
-            message_event("SENT", "c1/11", event_time=AS_OF),
-            message_event("SENT", "c2/0"),
-            message_event("SENT", "c3/0"),
-            message_event("DELIVERED", "c3/0", event_time=at(2)),
-            message_event("SENT", "c1/12"),
-            message_event("DELIVERED", "c1/12", event_time=at(2)),
-            message_event("FORWARD_ACCEPTED", "c1/12", instance="SQL9", event_time=at(1.5)),
-            message_event("FORWARD_ACCEPTED", "f/1", instance="SQL9"),
+            *events(
+                """sent c1/4, ready c1/4 2, sent c1/5, forward c1/5 2 instance=SQL9,
+                sent c1/8, ready c1/8 2, received c1/8 open 5,
+                sent c1/9, ready c1/9 2, received c1/9 undone 6, received c1/9 - 8,
+                sent c1/10, ready c1/10 2, received c1/10 undone 6,
+                sent c1/11 60, sent c2/0, sent c3/0, ready c3/0 2,
+                sent c1/12, ready c1/12 2, forward c1/12 1.5 instance=SQL9,
+                forward f/1 1 instance=SQL9, forward f/2 60 instance=SQL9,
+                sent left/0, sent read/0, ready read/0 2, sent plain/0, sent error/0,
+                sent error/1 message_type=x/ServiceBroker/Error, sent error/2, ready error/2 2,
+                sent cleanup/0 message_type=x/ServiceBroker/Error, sent later/0"""
+            ),
+            *[
+                row | CLOSED
+                for row in events(
+                    """sent c1/6, ready c1/6 2, received c1/6 done 3,
+                    sent c1/7, ready c1/7 2, received c1/7 - 4"""
+                )
+            ],
             message_event("FORWARDED", "f/1", instance="SQL9", event_time=at(2)),
-            message_event("FORWARD_ACCEPTED", "f/2", instance="SQL9", event_time=AS_OF),
-            message_event("SENT", "left/0"),
             message_event("LEFT", "left/0", event_time=at(40), seen_at=at(41), inferred=True),
-            message_event("SENT", "read/0"),
-            message_event("DELIVERED", "read/0", event_time=at(2)),
-            message_event("SENT", "plain/0"),
-            message_event("SENT", "error/0"),
-            message_event("SENT", "error/1", message_type="x/ServiceBroker/Error"),
-            message_event("SENT", "error/2"),
-            message_event("DELIVERED", "error/2", event_time=at(2)),
-            message_event("SENT", "cleanup/0", message_type="x/ServiceBroker/Error"),
-            message_event("SENT", "later/0"),
             # No server logs this: of one message two conversations, once the earlier one first.
             message_event("SENT", "torn/0", conversation_id="c1"),
             message_event("FORWARD_ACCEPTED", "torn/0", conversation_id="c2", event_time=at(2)),
             message_event("FORWARD_ACCEPTED", "torn/1", conversation_id="c2", event_time=at(2)),
             message_event("SENT", "torn/1", conversation_id="c1"),
+            message_event("SENT", f"{GUID}/0", message_id=f"{GUID}/initiator/0"),
         ],
         "endpoint_events": [
-            ended("read", is_initiator=False, closed_on=CLOSED),
-            ended("read", is_initiator=False, closed_on=CLOSED, event_time=at(40), event_id="again"),
+            ended("read", is_initiator=False, **CLOSED),
+            ended("read", is_initiator=False, **CLOSED, event_time=at(40), event_id="again"),
             ended("plain"),
             ended("error", "END_CONVERSATION_WITH_ERROR"),
             ended("cleanup", "END_CONVERSATION_WITH_CLEANUP", seen_at=at(31)),
@@ -144,23 +156,28 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
         ],
         "runs": [ended_run("r", AS_OF, last_batch=1)],
         "batches": [batch(1)],
-        "queue_events": [
-            queue_event("QUEUE_ALTERED", "off", event_time=at(20), queue_status="OFF"),
-            queue_event("QUEUE_ALTERED", "on", event_time=at(25), queue_status="ON"),
-            queue_event("COMMIT", transaction_id="done", event_time=at(3.5)),
-            queue_event("COMMIT", transaction_id="open", event_time=at(61)),
-            queue_event("ROLLBACK", transaction_id="undone", event_time=at(7)),
-        ],
+        "queue_events": events(
+            """QUEUE_ALTERED 20 status=OFF, QUEUE_ALTERED 25 status=ON, COMMIT 3.5 transaction=done,
+            COMMIT 61 transaction=open, ROLLBACK 7 transaction=undone"""
+        ),
         "priority_rules": [
-            rule("Target", 3, database="B", contract="Contract", local_service="TargetService"),
+            rule("Target", 3, **of_target),
             rule("Slip", 9, contract="Contract", local_service="InitiatorSerivce"),
             rule("Elsewhere", 9, database="C", contract="Contract", local_service="InitiatorService"),
+            rule("Ended", 9, instance="SQL4", contract="Contracts"),
+            rule("Blank", 8, instance="SQL4", contract="Con tract"),
+            rule("Letter", 7, instance="SQL4", contract="Kontract"),
+            rule("InCatalog", 6, instance="SQL4", remote_service="TargetServices"),
+            rule("NotThere", 5, instance="SQL4", remote_service="TargetServise"),
+            rule("Target", 3, instance="SQL5", **of_target, valid_from=AS_OF),
         ],
         "group_priorities": [
             group("c8", 1, 9),
             group("c9", 2, 3),
             group("c1", 3, 3, messages=2, conversations=2),
             group("c3", 4, 3),
+            group("c4", None, 3, queue="Locked", state="group_locked", deciding_conversation_id="c5"),
+            group(GUID, 1, 5, queue="OtherQueue", conversation_group_id=GROUP_GUID),
         ],
         "receive_schedule": [
             received("x", 1, 9, "c8"),
@@ -172,6 +189,15 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
             received("c1/12", None, 3, "c1", queue="OtherQueue"),
             received("c1/4", 1, 3, "c1", as_of=YESTERDAY, as_of_key=as_of_key(YESTERDAY)),
             received("other", 1, 10, "c1", queue="OtherQueue"),
+            received("guid", 2, 5, GUID, queue="OtherQueue", conversation_group_id=GROUP_GUID),
+            locked("a", "c1", 2, None),
+            locked("A", "c2", 2, None),
+            locked("b", "c3", 2, 10),
+            locked("c", "c4", 2, 9),
+            locked("d", "c5", 1, 11),
+            # The oldest message of a conversation counts; a lower level comes last however old.
+            locked("e", "c3", 3, 1),
+            locked("f", "c0", 0, None, level=2),
         ],
         "transmission_schedule": [
             sent("a", 1, 10),
@@ -190,14 +216,15 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return warehouse_of(session, tmp_path_factory.mktemp("explain"), rows)
 
 
+def of_message(warehouse: Warehouse, message_id: str) -> Message:
+    return of_message(warehouse, message_id)
+
+
 def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain_conversation(warehouse, "c1", as_of=AS_OF)
     initiator, target = found.endpoints
-    assert (initiator.is_initiator, initiator.created_at, initiator.given) == (
-        True,
-        at(0),
-        Outcome(5, None, None),
-    )
+    shown = (initiator.is_initiator, initiator.created_at, initiator.given)
+    assert shown == (True, at(0), Outcome(5, None, None))
     assert [miss.asks_for for miss in initiator.steps[1].near_misses] == ["InitiatorSerivce"]
     assert target.given == target.by_present_rules == Outcome(3, "Target", 2)
     [own] = [one for one in found.groups if one.queue == "TargetQueue"]
@@ -221,54 +248,18 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     assert printed["as_of"] == "2026-11-20T13:00:00Z"
 
 
-def test_a_name_in_use_is_no_near_miss(session: SparkSession, tmp_path: Path) -> None:
-    rows = {
-        "endpoints": [
-            endpoint("c1", True, 5),
-            endpoint("c2", True, 5, contract="Contracts", closed_on=CLOSED),
-        ],
-        "priority_rules": [
-            rule("Ended", 9, contract="Contracts"),
-            rule("Blank", 8, contract="Con tract"),
-            rule("Letter", 7, contract="Kontract"),
-            rule("InCatalog", 6, remote_service="TargetServices"),
-            rule("NotThere", 5, remote_service="TargetServise"),
-        ],
-    }
+def test_a_name_in_use_is_no_near_miss(warehouse: Warehouse) -> None:
+    """In use by an endpoint that has ended, or as a service of the catalog."""
     services = catalog({("SQL1", "C"): ["TargetServices"]})
-    warehouse = warehouse_of(session, tmp_path, rows)
-    [explained] = explain_conversation(warehouse, "c1", as_of=AS_OF, catalog=services).endpoints
+    [explained] = explain_conversation(warehouse, "near", as_of=AS_OF, catalog=services).endpoints
     near = [miss.rule_name for step in explained.steps for miss in step.near_misses]
     assert near == ["Blank", "Letter", "NotThere"]
 
 
 def test_endpoints_whose_level_is_the_servers(
-    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def shown(conversation: str, is_initiator: bool, level: int, created_by: str, **changes: Any) -> Row:
-        of_the_server = {"level_source": "server", "logged_priority": level, "created_by": created_by}
-        return endpoint(conversation, is_initiator, level, **of_the_server, **changes)
-
-    target = {"rule_name": "Target", "ladder_step": 2}
-    rows = {
-        "endpoints": [
-            shown("c1", True, 8, "snapshot"),
-            shown("c1", False, 3, "lifetime", **target),
-            shown("c2", False, 4, "lifetime", **target),
-        ],
-        "priority_rules": [
-            rule(
-                "Target",
-                3,
-                database="B",
-                contract="Contract",
-                local_service="TargetService",
-                valid_from=AS_OF,
-            )
-        ],
-    }
-    warehouse = warehouse_of(session, tmp_path, rows)
-    found = explain_conversation(warehouse, "c1", as_of=AS_OF)
+    found = explain_conversation(warehouse, "s1", as_of=AS_OF)
     print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert (
@@ -283,17 +274,14 @@ def test_endpoints_whose_level_is_the_servers(
     assert "Target, level 3: would" in said
     assert "reassign" not in said
     assert "default" not in said
-    printed = json.loads(to_json(asdict(found)))["endpoints"]
-    assert [(one["level_source"], one["created_by"]) for one in printed] == [
-        ("server", "snapshot"),
-        ("server", "lifetime"),
-    ]
-    print_explanation(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
+    shown = [(one.level_source, one.created_by) for one in found.endpoints]
+    assert shown == [("server", "snapshot"), ("server", "lifetime")]
+    print_explanation(explain_conversation(warehouse, "s2", as_of=AS_OF), AS_OF)
     assert "level 4, the server's own; no rule gives the endpoint this level today" in capsys.readouterr().out
 
 
 def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)
+    found = of_message(warehouse, "c1/4")
     assert found.receive is not None
     assert (found.receive.position, found.receive.receive_number, found.receive.group_priority) == (4, 4, 3)
     assert found.receive.ahead == (AheadCount(9, 1), AheadCount(3, 2))
@@ -311,14 +299,10 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
 def test_a_message_that_waits_and_is_forwarded(
     warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = explain_message(warehouse, "c1/5", as_of=AS_OF, honors=HONORS)
+    found = of_message(warehouse, "c1/5")
     own, forwarded = found.transmissions
-    assert (own.instance, own.priority, own.transmit_priority, own.ahead) == (
-        "SQL1",
-        8,
-        5,
-        (AheadCount(10, 1),),
-    )
+    levels = (own.priority, own.transmit_priority)
+    assert (own.instance, levels, own.ahead) == ("SQL1", (8, 5), (AheadCount(10, 1),))
     assert own.reason == "B has HONOR_BROKER_PRIORITY off, so it is sent at 5"
     assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
     print_explanation(found, AS_OF)
@@ -327,8 +311,6 @@ def test_a_message_that_waits_and_is_forwarded(
 
 OTHER = "the catalog was another one when it was scheduled: A had HONOR_BROKER_PRIORITY"
 RAISED = "starvation prevention raised that, for it has waited long"
-
-
 OFF = "A has HONOR_BROKER_PRIORITY off, so it is sent at 5"
 
 
@@ -344,17 +326,6 @@ OFF = "A has HONOR_BROKER_PRIORITY off, so it is sent at 5"
         (7, 6, True, False, f"{OFF}; {RAISED}"),
         (7, 7, False, None, "whether A honors priorities is not known; the level counts if it does"),
         (7, 5, False, None, f"{OTHER} off then, and that is not known now"),
-    ],
-    ids=[
-        "on",
-        "off",
-        "was on",
-        "was off",
-        "was on, raised",
-        "was off, raised",
-        "raised",
-        "not known",
-        "was off, not known",
     ],
 )
 def test_why_a_level_counts_for_sending(
@@ -392,72 +363,59 @@ STATES = {
 
 
 def test_messages_without_a_place(warehouse: Warehouse) -> None:
-    found = {id: explain_message(warehouse, id, as_of=AS_OF, honors=HONORS).state for id in STATES}
+    found = {id: of_message(warehouse, id).state for id in STATES}
     assert found == {id: f"It is in no schedule: {state}" for id, state in STATES.items()}
-    unresolved = explain_message(warehouse, "c2/0", as_of=AS_OF, honors=HONORS)
     said = "It is open, but the receive schedule can't place it: endpoint_unknown."
-    assert unresolved.state == said
+    assert of_message(warehouse, "c2/0").state == said
 
 
 def test_the_earliest_event_says_of_which_conversation_a_message_is(warehouse: Warehouse) -> None:
     for message_id in ("torn/0", "torn/1"):
-        found = explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS)
+        found = of_message(warehouse, message_id)
         assert found.conversation_id == "c1"
         assert [one.is_initiator for one in found.endpoints] == [True, False]
 
 
-AGAIN = f"run {command_line('schedules', '--as-of', '2026-11-20T13:00:00Z')} to schedule it with them."
-
-
 def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSession, tmp_path: Path) -> None:
+    """On the next day a run found no batch; and without queue events every RECEIVE counts."""
     rows = {
         "message_events": [
             message_event("SENT", "c1/0", batch=1),
             message_event("DELIVERED", "c1/1", batch=2, event_time=at(2)),
             message_event("DELIVERED", "c1/2", batch=3, event_time=at(2)),
             message_event("DELIVERED", "c1/2", event_id="x", batch=4, event_time=AS_OF),
+            *events("ready c1/3 2, received c1/3 t 3"),
         ],
         "runs": [
             ended_run("first", AS_OF, last_batch=1),
             ended_run("second", AS_OF, last_batch=2),
             ended_run("other", YESTERDAY, last_batch=4),
             ended_run("broken", AS_OF, "failed", last_batch=None),
+            ended_run("before any batch", TOMORROW, last_batch=None),
         ],
         "batches": [batch(number) for number in (1, 2, 3, 4)],
     }
     warehouse = warehouse_of(session, tmp_path, rows)
-    states = [
-        explain_message(warehouse, f"c1/{n}", as_of=AS_OF, honors=HONORS).state.split(": ", 1)[1]
-        for n in (0, 1, 2)
-    ]
+
+    def state(number: int, as_of: Any = AS_OF) -> str:
+        found = explain_message(warehouse, f"c1/{number}", as_of=as_of, honors=HONORS)
+        return found.state.split(": ", 1)[1]
+
     unknown = "what came in up to then doesn't say why, and more came in later (batches: 2)"
     late = "events of it came in after this as_of was published"
-    assert states == [f"{unknown}; {AGAIN}", f"{unknown}; {AGAIN}", f"{late}; {AGAIN}"]
-
-
-def test_a_message_that_came_in_after_a_run_before_any_batch(session: SparkSession, tmp_path: Path) -> None:
-    """And without queue events every RECEIVE counts."""
-    rows = {
-        "message_events": [message_event("SENT", "c1/0", batch=1), *taken("c1/1", "t", 3)],
-        "runs": [ended_run("empty", AS_OF, last_batch=None)],
-        "batches": [batch(1)],
-    }
-    warehouse = warehouse_of(session, tmp_path, rows)
-    states = [
-        explain_message(warehouse, f"c1/{n}", as_of=AS_OF, honors=HONORS).state.split(": ", 1)[1]
-        for n in (0, 1)
-    ]
-    late = "events of it came in after this as_of was published"
-    assert states == [f"{late}; {AGAIN}", "it was received at 2026-11-20T12:03:00Z."]
+    again = f"run {command_line('schedules', '--as-of', '2026-11-20T13:00:00Z')} to schedule it with them."
+    assert [state(n) for n in (0, 1, 2)] == [f"{said}; {again}" for said in (unknown, unknown, late)]
+    assert state(0, TOMORROW) == f"{late}; {again.replace('11-20', '11-21')}"
+    assert state(3, TOMORROW) == "it was received at 2026-11-20T12:03:00Z."
 
 
 def test_other_messages_and_a_group(warehouse: Warehouse) -> None:
     """One stands where the catalog now has no queue; one arrived and is still forwarded."""
-    found = explain_message(warehouse, "c3/0", as_of=AS_OF, honors=HONORS)
+    found = of_message(warehouse, "c3/0")
     assert found.receive is not None
     assert (found.receive.queue, found.receive.position) == ("TargetQueue", 6)
     assert found.group is not None
-    found = explain_message(warehouse, "c1/12", as_of=AS_OF, honors=HONORS)
+    found = of_message(warehouse, "c1/12")
     assert found.receive is not None
     assert [place.instance for place in found.transmissions] == ["SQL9"]
     [group_found] = explain_group(warehouse, "group c1", as_of=AS_OF)
@@ -465,64 +423,24 @@ def test_other_messages_and_a_group(warehouse: Warehouse) -> None:
     assert shown == (3, "c1", 2)
 
 
-def test_conversations_without_positions_are_listed_as_they_arrived(
-    session: SparkSession, tmp_path: Path
-) -> None:
-    #        conversation, minute, queuing_order, message
-    rows = [
-        ("c1", 2, None, "a"),
-        ("c2", 2, None, "A"),
-        ("c3", 2, 10, "b"),
-        ("c4", 2, 9, "c"),
-        ("c5", 1, 11, "d"),
-    ]
-    own = {"conversation_group_id": "group c4", "state": "group_locked"}
-    messages = [
-        received(message, None, 3, conversation, arrived_at=at(minute), queuing_order=number, **own)
-        for conversation, minute, number, message in rows
-    ]
-    # The oldest message of a conversation counts; a lower level comes last however old.
-    messages.append(received("e", None, 3, "c3", arrived_at=at(3), queuing_order=1, **own))
-    messages.append(received("f", None, 2, "c0", arrived_at=at(0), **own))
-    first = group("c4", None, 3, state="group_locked", conversations=6, messages=7)
-    tables = {"receive_schedule": messages, "group_priorities": [{**first, "deciding_conversation_id": "c5"}]}
-    warehouse = warehouse_of(session, tmp_path, tables)
+def test_conversations_without_positions_are_listed_as_they_arrived(warehouse: Warehouse) -> None:
     [found] = explain_group(warehouse, "group c4", as_of=AS_OF)
-    listed = [one.conversation_id for one in found.listed]
-    assert listed == ["c5", "c4", "c3", "c2", "c1", "c0"]
+    assert [one.conversation_id for one in found.listed] == ["c5", "c4", "c3", "c2", "c1", "c0"]
     assert found.listed[0].decides
 
 
-def test_ids_in_any_spelling_and_handles(session: SparkSession, tmp_path: Path) -> None:
-    guid, group_id = "CC000000-0000-4000-8000-00000000000A", "E2000000-0000-4000-8000-00000000000B"
-    handles = [f"BB000000-0000-4000-8000-00000000000{side}" for side in "CD"]
-    tables = {
-        "endpoints": [
-            written.endpoint(guid, side, conversation_handle=handle)
-            for side, handle in zip((True, False), handles, strict=True)
-        ]
-        + [written.endpoint(name, conversation_handle="h") for name in ("c8", "c9")],
-        "message_events": [message_event("SENT", f"{guid}/0", message_id=f"{guid}/initiator/0")],
-        "group_priorities": [group(guid, 1, 5, conversation_group_id=group_id)],
-        "runs": [ended_run("one", AS_OF)],
-        "receive_schedule": [
-            written.received(
-                "TargetQueue", 1, database="B", conversation_id=guid, conversation_group_id=group_id
-            )
-        ],
-    }
-    found = warehouse_of(session, tmp_path, tables)
-    for name in (guid.lower(), f"{{{guid}}}", handles[0].lower(), f"{{{handles[1]}}}"):
-        conversation = explain_conversation(found, name, as_of=AS_OF)
-        assert (conversation.conversation_id, len(conversation.endpoints)) == (guid, 2)
-    message = explain_message(found, f"{{{guid.lower()}}}/initiator/0", as_of=AS_OF, honors=HONORS)
-    assert (message.message_id, message.conversation_id) == (f"{guid}/initiator/0", guid)
-    [explained] = explain_group(found, f"{{{group_id.lower()}}}", as_of=AS_OF)
-    assert explained.conversation_group_id == group_id
+def test_ids_in_any_spelling_and_handles(warehouse: Warehouse) -> None:
+    for name in (GUID.lower(), f"{{{GUID}}}", HANDLES[0].lower(), f"{{{HANDLES[1]}}}"):
+        conversation = explain_conversation(warehouse, name, as_of=AS_OF)
+        assert (conversation.conversation_id, len(conversation.endpoints)) == (GUID, 2)
+    message = of_message(warehouse, f"{{{GUID.lower()}}}/initiator/0")
+    assert (message.message_id, message.conversation_id) == (f"{GUID}/initiator/0", GUID)
+    [explained] = explain_group(warehouse, f"{{{GROUP_GUID.lower()}}}", as_of=AS_OF)
+    assert explained.conversation_group_id == GROUP_GUID
     with pytest.raises(PipelineError, match=r"handle 'h': endpoints of several .* have it: c8 and c9; name"):
-        explain_conversation(found, "h", as_of=AS_OF)
+        explain_conversation(warehouse, "h", as_of=AS_OF)
     with pytest.raises(PipelineError, match=r"conversation 'C8': no endpoint has .* \(case counts unless"):
-        explain_conversation(found, "C8", as_of=AS_OF)
+        explain_conversation(warehouse, "C8", as_of=AS_OF)
 
 
 def test_unknown_ids(warehouse: Warehouse) -> None:
