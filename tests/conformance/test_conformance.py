@@ -22,8 +22,7 @@ from tests.support.harness import Project, difference, one_log, same
 from tests.support.model.conformance import CLASSES, conformance
 from tests.support.random_logs import project_of
 from tests.support.strategies import Log
-from tests.support.strategies.busy import busy_log
-from tests.support.strategies.crowded import TICK, crowded_log
+from tests.support.strategies.busy import MOMENT, busy_log, crowded_log
 
 CROWDED, BUSY = 16, 6
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -122,14 +121,14 @@ def require_modelled(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hours", "tolerance"),
-    [(None, 2 * TICK), (3.75, timedelta(microseconds=2))],
+    [(None, 2 * MOMENT), (3.75, timedelta(microseconds=2))],
 )
 def test_receives_equal_the_model(
     session: SparkSession, night: Night, hours: float | None, tolerance: timedelta
 ) -> None:
     _, expected = require_modelled(session, *night, hours, tolerance)
     assert sum(row["lock_skipped"] for row in expected["conformance"]) > 0
-    if tolerance == 2 * TICK:
+    if tolerance == 2 * MOMENT:
         assert {row["class"] for row in expected["conformance_deviations"]} == set(CLASSES)
 
 

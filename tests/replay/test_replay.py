@@ -40,8 +40,7 @@ from tests.support.model.whatif import decided, standing
 from tests.support.proposals import other_levels, written
 from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies import Log
-from tests.support.strategies.busy import BEGIN, END, TICK, busy_log
-from tests.support.strategies.crowded import BEGIN as CROWDED_BEGIN, TICK as CROWDED_TICK, crowded_log
+from tests.support.strategies.busy import BEGIN, END, MOMENT, TICK, busy_log, crowded_log
 
 BUSY, CROWDED, RANDOM = 4, 6, 4
 Night = tuple[Project, list[Log]]
@@ -174,8 +173,8 @@ def require_as_modelled(
     ("period", "readers", "top", "drain"),
     [
         (Period(BEGIN, END), None, 1, True),
-        (Period(CROWDED_BEGIN, CROWDED_BEGIN + 6 * CROWDED_TICK), None, None, False),
-        (Period(CROWDED_BEGIN + 2 * CROWDED_TICK, CROWDED_BEGIN + 2 * CROWDED_TICK), None, 1, True),
+        (Period(BEGIN, BEGIN + 6 * MOMENT), None, None, False),
+        (Period(BEGIN + 2 * MOMENT, BEGIN + 2 * MOMENT), None, 1, True),
     ],
 )
 def test_queues_play_as_the_model_does(

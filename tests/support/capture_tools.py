@@ -2,11 +2,12 @@
 
 import csv
 import gzip
+import html
 import io
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Lines = Sequence[str]
 HEADING = "capture_line"
@@ -27,9 +28,10 @@ def driver(lines: Lines) -> bytes:
     return _text(lines, end=UNIX)
 
 
-def sqlcmd(lines: Lines, encoding: str = "ascii") -> bytes:
-    """Sqlcmd -y 0: no heading, no padding."""
-    return _text([*lines, "", _affected(lines)], encoding)
+def sqlcmd(lines: Lines, encoding: str = "ascii", words: tuple[str, str] = ("", "rows affected")) -> bytes:
+    """Sqlcmd -y 0: no heading, no padding; words before and after the lines."""
+    before = [words[0], ""] if words[0] else []
+    return _text([*before, *lines, "", _affected(lines, words[1])], encoding)
 
 
 def sqlcmd_pages(lines: Lines) -> bytes:
@@ -38,17 +40,6 @@ def sqlcmd_pages(lines: Lines) -> bytes:
     width = max(map(len, lines))
     parts = [line for page in pages for line in ("", *_table(page, width))]
     return _text([*parts[1:], "", _affected(lines)])
-
-
-def sqlcmd_cut(lines: Lines) -> bytes:
-    """Sqlcmd without -y: columns of more than 256 characters are cut there."""
-    return _text([*_table([line[:256] for line in lines], 256), "", _affected(lines)])
-
-
-def sqlcmd_wrapped(lines: Lines) -> bytes:
-    """Sqlcmd -y 0 -w 80: a line goes on in the next one."""
-    parts = [line[at : at + 80] for line in lines for at in range(0, len(line), 80)]
-    return _text([*parts, "", _affected(lines)])
 
 
 def ssms_text(lines: Lines) -> bytes:
@@ -60,12 +51,7 @@ def ssms_text(lines: Lines) -> bytes:
 
 def studio_json(lines: Lines) -> bytes:
     """Azure Data Studio and the extension of VS Code, saved as JSON."""
-    return json.dumps([{HEADING: line} for line in lines], indent=4).encode()
-
-
-def studio_json_in_a_line(lines: Lines) -> bytes:
-    """The same array without blanks."""
-    return json.dumps([{HEADING: line} for line in lines], separators=(",", ":")).encode()
+    return _json(_objects(lines), indent=4)
 
 
 def studio_json_spread(lines: Lines) -> bytes:
@@ -81,8 +67,7 @@ def powershell_5(lines: Lines) -> bytes:
 
 def powershell_5_table(lines: Lines) -> bytes:
     """Invoke-Sqlcmd | Out-File -Width 8192: without -ExpandProperty, as wide as its longest line."""
-    width = max(map(len, lines))
-    heading, _, *rows = _table(lines, width)
+    heading, _, *rows = _table(lines, max(map(len, lines)))
     return MARK + _text(["", heading, "-" * len(HEADING), *rows, "", ""], "utf-16-le")
 
 
@@ -100,26 +85,71 @@ def powershell_5_semicolons(lines: Lines) -> bytes:
     return _csv([names, *rows], ";", before="#TYPE System.Data.DataRow\r\n")
 
 
-def powershell_window(lines: Lines) -> bytes:
-    """Invoke-Sqlcmd > file, Windows PowerShell 5.1: a table that is as wide as the window."""
-    shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in lines]
-    return MARK + _text(["", HEADING, "-" * 12, *shown, "", ""], "utf-16-le")
+def powershell_window(lines: Lines, encoding: str, dots: str) -> bytes:
+    """Invoke-Sqlcmd > file: a table that is as wide as the window."""
+    shown = [line if len(line) <= 120 else line[: 120 - len(dots)] + dots for line in lines]
+    return _text(["", HEADING, "-" * 12, *shown, ""], encoding)
 
 
-def powershell_7_window(lines: Lines) -> bytes:
-    """The same in PowerShell 7, which writes one character in place of three dots."""
-    shown = [line if len(line) <= 120 else f"{line[:119]}\N{HORIZONTAL ELLIPSIS}" for line in lines]
-    return _text(["", HEADING, "-" * 12, *shown, ""], "utf-8")
+def converted_to_json(lines: Lines) -> bytes:
+    """Invoke-Sqlcmd | ConvertTo-Json: all properties of a DataRow."""
+    rows = [
+        {"RowError": "", "RowState": 32, "Table": [], "ItemArray": [line], "HasErrors": False, HEADING: line}
+        for line in lines
+    ]
+    return _json(rows, indent=4)
+
+
+def format_list(lines: Lines) -> bytes:
+    """Invoke-Sqlcmd | Format-List | Out-File -Width 9000."""
+    return _text(["", *(part for line in lines for part in (f"{HEADING} : {line}", "")), ""])
+
+
+def format_list_of_all(lines: Lines) -> bytes:
+    """The same of Select-Object *, with all properties."""
+    before = ("RowError     : ", "RowState     : Unchanged", "Table        : {}")
+    rows = [
+        (*before, f"ItemArray    : {{{line}}}", "HasErrors    : False", f"{HEADING} : {line}", "")
+        for line in lines
+    ]
+    return _text([part for row in rows for part in row])
+
+
+def dbeaver_json(lines: Lines, **more: int) -> bytes:
+    """DBeaver, JSON: the rows below the text of the query."""
+    query = "SELECT l.line AS capture_line FROM #capture_lines AS l ORDER BY l.n"
+    return _json({query: _objects(lines)}, **more)
+
+
+def mssql_cli(lines: Lines) -> bytes:
+    """mssql-cli and other tools that draw a table."""
+    width = max(map(len, lines))
+    rule = f"+{'-' * (width + 2)}+"
+    cells = [f"| {line.ljust(width)} |" for line in (HEADING, *lines)]
+    return _text([rule, cells[0], rule, *cells[1:], rule, _affected(lines)], end=UNIX)
+
+
+def in_tags(lines: Lines) -> bytes:
+    """ConvertTo-Html: rows of a table."""
+    rows = [f"<tr><td>{html.escape(line)}</td></tr>" for line in lines]
+    heading = ["<!DOCTYPE html>", "<table>", f"<tr><th>{HEADING}</th></tr>"]
+    return _text([*heading, *rows, "</table>"], end=UNIX)
+
+
+def markdown(lines: Lines) -> bytes:
+    rows = ["| " + line.replace("|", "\\|") + " |" for line in (HEADING, *lines)]
+    return _text([rows[0], "| --- |", *rows[1:]], end=UNIX)
+
+
+def sqlcmd_wrapped(lines: Lines) -> bytes:
+    """Sqlcmd -y 0 -w 80: a line goes on in the next one."""
+    parts = [line[at : at + 80] for line in lines for at in range(0, len(line), 80)]
+    return _text([*parts, "", _affected(lines)])
 
 
 def shuffled(lines: Lines) -> bytes:
     """The lines between the first and the last in another order."""
     return driver([lines[0], *random.Random(7).sample(lines[1:-1], len(lines) - 2), lines[-1]])
-
-
-def with_notes(encoding: str, before: str, after: str) -> Form:
-    """Notes of a tool before and after the capture, in a code page."""
-    return Form("c.txt", lambda lines: _text([before, "", *lines, "", _affected(lines, after)], encoding))
 
 
 def packed(form: Form) -> Form:
@@ -132,6 +162,10 @@ def packed_in_parts(lines: Lines) -> bytes:
     content = sqlcmd(lines)
     half = len(content) // 2
     return b"".join(gzip.compress(part, mtime=0) for part in (content[:half], content[half:]))
+
+
+def cut(lines: Lines, width: int) -> list[str]:
+    return [line[:width] for line in lines]
 
 
 def _text(lines: Lines, encoding: str = "ascii", end: str = WINDOWS) -> bytes:
@@ -147,8 +181,20 @@ def _affected(lines: Lines, word: str = "rows affected") -> str:
     return f"({len(lines)} {word})"
 
 
-def _quoted(lines: Lines) -> list[str]:
-    return ['"' + line.replace('"', '""') + '"' for line in lines]
+def _quoted(lines: Lines, quote: str = '""') -> list[str]:
+    return [f'"{line.replace(chr(34), quote)}"' for line in lines]
+
+
+def _objects(lines: Lines) -> list[dict[str, str]]:
+    return [{HEADING: line} for line in lines]
+
+
+def _json(value: Any, **more: Any) -> bytes:
+    return json.dumps(value, **more).encode()
+
+
+def _statements(lines: Lines) -> list[str]:
+    return [f"(N'{line.replace(chr(39), chr(39) * 2)}')" for line in lines]
 
 
 def _csv(rows: Sequence[Sequence[str]], separator: str = ",", before: str = "") -> bytes:
@@ -158,21 +204,23 @@ def _csv(rows: Sequence[Sequence[str]], separator: str = ",", before: str = "") 
     return out.getvalue().encode()
 
 
+INSERT = "INSERT INTO MY_TABLE (capture_line) VALUES"
 TOOLS: Mapping[str, Form] = {
     "driver": Form("c.jsonl", driver),
     "sqlcmd": Form("c.txt", sqlcmd),
-    "sqlcmd, blanks": Form(
-        "c.txt", lambda lines: _text([*(f"{line}  " for line in lines), " ", _affected(lines)])
-    ),
+    "sqlcmd, blanks": Form("c.txt", lambda lines: sqlcmd([*(f"{line}  " for line in lines), " "])),
     "sqlcmd, pages": Form("c.out", sqlcmd_pages),
     "sqlcmd -u": Form("c.txt", lambda lines: MARK + sqlcmd(lines, "utf-16-le")),
     "go-sqlcmd": Form("c.log", lambda lines: _text([*lines, "", _affected(lines)], end=UNIX)),
     "SSMS, text": Form("c.rpt", ssms_text),
     "SSMS, grid": Form("c.csv", lambda lines: _text(_quoted(lines), "utf-8-sig")),
     "SSMS, grid with tabs": Form("c.txt", lambda lines: _text([HEADING, *lines], "utf-8-sig")),
+    "grid with a tab": Form("c.txt", lambda lines: _text([f"{line}\t" for line in (HEADING, *lines)])),
     "Data Studio, CSV": Form("c.csv", lambda lines: _text([HEADING, *_quoted(lines)])),
     "Data Studio, JSON": Form("c.json", studio_json),
-    "Data Studio, JSON in a line": Form("c.json", studio_json_in_a_line),
+    "Data Studio, JSON in a line": Form(
+        "c.json", lambda lines: _json(_objects(lines), separators=(",", ":"))
+    ),
     "Data Studio, JSON on many lines": Form("c.json", studio_json_spread),
     "PowerShell 5.1": Form("c.txt", powershell_5),
     "PowerShell 5.1, Out-File": Form("c.txt", powershell_5_table),
@@ -181,9 +229,39 @@ TOOLS: Mapping[str, Form] = {
     "PowerShell 7": Form("c.ndjson", _text),
     "PowerShell 7, Export-Csv": Form("c.csv", lambda lines: _csv([[HEADING], *([line] for line in lines)])),
     "bcp -w": Form("c.out", powershell_5),
+    "ConvertTo-Json": Form("c.json", converted_to_json),
+    "ConvertTo-Html": Form("c.txt", in_tags),
+    "Format-List": Form("c.txt", format_list),
+    "Format-List of all": Form("c.txt", format_list_of_all),
+    "DBeaver, JSON": Form("c.json", lambda lines: dbeaver_json(lines, indent=1)),
+    "DBeaver, JSON in a line": Form("c.json", dbeaver_json),
+    # Backslashes before quotes, and only there.
+    "DBeaver, CSV": Form("c.csv", lambda lines: _text(_quoted([HEADING, *lines], '\\"'), end=UNIX)),
+    "mssql-cli": Form("c.txt", mssql_cli),
+    "vertical": Form("c.txt", lambda lines: _text([f"{HEADING} {line}\n" for line in lines], end=UNIX)),
+    "Markdown": Form("c.txt", markdown),
+    "INSERT": Form(
+        "c.txt", lambda lines: _text([f"{INSERT} {row};" for row in _statements(lines)], end=UNIX)
+    ),
+    "INSERT of many rows": Form(
+        "c.txt",
+        lambda lines: _text([INSERT, "\t" + ",\n\t".join(_statements(lines)) + ";", "GO"], end=UNIX),
+    ),
+    "objects in lines": Form(
+        "c.jsonl", lambda lines: _text([json.dumps(each) for each in _objects(lines)], end=UNIX)
+    ),
+    "list of lists": Form(
+        "c.json", lambda lines: _json({"columns": [HEADING], "data": [[line] for line in lines]})
+    ),
+    "list of texts": Form("c.json", lambda lines: _json(lines, indent=2)),
+    "numbered CSV": Form(
+        "c.csv",
+        lambda lines: _text([f"{number},{line}" for number, line in enumerate(_quoted(lines))], end=UNIX),
+    ),
 }
 """Tools that keep a capture whole."""
 
+NOTES = ("Base de données 'Übung'.", "lignes affectées")
 FORMS: Mapping[str, Form] = {
     **TOOLS,
     **{
@@ -203,21 +281,24 @@ FORMS: Mapping[str, Form] = {
     "UTF-16 be, no mark": Form("c.txt", lambda lines: sqlcmd(lines, "utf-16-be")),
     "UTF-16 BE": Form("c.txt", lambda lines: b"\xfe\xff" + sqlcmd(lines, "utf-16-be")),
     "UTF-8 with a mark": Form("c.json", lambda lines: sqlcmd(lines, "utf-8-sig")),
-    "notes of Windows": with_notes("cp1252", "Base de données 'Übung'.", "lignes affectées"),
-    "notes of the console": with_notes("cp850", "Base de données 'Übung'.", "lignes affectées"),
-    "notes Japanese": with_notes("cp932", "行が処理されました", "行が処理されました"),
+    "notes of Windows": Form("c.txt", lambda lines: sqlcmd(lines, "cp1252", NOTES)),
+    "notes of the console": Form("c.txt", lambda lines: sqlcmd(lines, "cp850", NOTES)),
+    "notes Japanese": Form("c.txt", lambda lines: sqlcmd(lines, "cp932", ("行が処理されました",) * 2)),
     "another order": Form("c.jsonl", shuffled),
 }
 """All forms that are read: of tools, compressed, in other encodings, with messages around the capture."""
 
 DAMAGING: Mapping[str, Form] = {
-    "sqlcmd, 256": Form("c.txt", sqlcmd_cut),
+    # Without -y.
+    "sqlcmd, 256": Form("c.txt", lambda lines: _text([*_table(cut(lines, 256), 256), "", _affected(lines)])),
     "sqlcmd -w 80": Form("c.txt", sqlcmd_wrapped),
     # Results to text with the 256 characters a column that it has by default.
-    "SSMS, 256": Form("c.rpt", lambda lines: ssms_text([line[:256] for line in lines])),
-    "PowerShell 5.1, table": Form("c.txt", powershell_window),
-    "PowerShell 7, table": Form("c.txt", powershell_7_window),
+    "SSMS, 256": Form("c.rpt", lambda lines: ssms_text(cut(lines, 256))),
+    "PowerShell 5.1, table": Form("c.txt", lambda lines: MARK + powershell_window(lines, "utf-16-le", "...")),
+    "PowerShell 7, table": Form(
+        "c.txt", lambda lines: powershell_window(lines, "utf-8", "\N{HORIZONTAL ELLIPSIS}")
+    ),
     # Without -MaxCharLength.
-    "Invoke-Sqlcmd, 4000": Form("c.txt", lambda lines: _text([line[:4000] for line in lines])),
+    "Invoke-Sqlcmd, 4000": Form("c.txt", lambda lines: _text(cut(lines, 4000))),
 }
 """Tools, as they are by default, that cut or break lines."""

@@ -60,13 +60,6 @@ others, by name within each database."""
 NAMES = SELECTED.keys() - {FIRST, SECOND, "queue"}
 OTHER_STATUSES = (0, 2, 3)
 """Of rows of a queue that are not ready: received and kept, waiting for an earlier number, sent and kept."""
-NEWER: dict[str, tuple[str, ...]] = {
-    "transmission_queue": ("from_service_name", "to_service_name", "service_contract_name", "priority"),
-    "conversation_endpoints": ("send_sequence", "receive_sequence"),
-    "databases": ("service_broker_guid", "database_id", "updateability"),
-}
-NEWER_ABOUT = ("other_statuses", "system_rows")
-"""What version 1 of the script does not say, of rows and of views."""
 DMVS = ("dm_broker_activated_tasks", "dm_broker_queue_monitors", "locked_groups")
 
 
@@ -95,10 +88,8 @@ def capture_lines(
     server: str = "SQL1",
     taken_at: datetime = NOON,
     id: str = ID,
-    product_version: str = "16.0.4135.4",
     server_state: bool = True,
     most_rows: int | None = None,
-    version: int = 2,
     utc_offset_minutes: int = 0,
     is_light: bool = False,
 ) -> list[str]:
@@ -109,10 +100,8 @@ def capture_lines(
         server: the server's name.
         taken_at: the clock before the first view is read; each view takes 0.1 s.
         id: the capture's.
-        product_version: the server's.
         server_state: whether the login sees the views of the whole server.
         most_rows: the most rows of a queue; None for all.
-        version: of the script; 1 says less.
         utc_offset_minutes: of the server's clock.
         is_light: whether not all endpoints are meant to be there.
     """
@@ -120,9 +109,8 @@ def capture_lines(
         name: each if isinstance(each, Captured) else Captured(dict(each)) for name, each in databases.items()
     }
     read_at = taken_at
-    header = {"capture": version, "id": id, "server": server, "product_version": product_version}
-    header |= {"taken_at": spell_time(taken_at)}
-    header |= {"utc_offset_minutes": utc_offset_minutes} if version > 1 else {}
+    header = {"capture": 2, "id": id, "server": server, "product_version": "16.0.4135.4"}
+    header |= {"taken_at": spell_time(taken_at), "utc_offset_minutes": utc_offset_minutes}
     header |= {"light": True} if is_light else {}
     lines = [to_line({**header, "server_state": server_state})]
     for name, each in found.items():
@@ -137,24 +125,10 @@ def capture_lines(
             about |= {"complete": False}
         head = {"database": name, **_names_of(view)}
         total += len(rows)
-        if version == 1:
-            rows = [_without_newer(view, row) for row in rows]
-            about = {key: value for key, value in about.items() if key not in NEWER_ABOUT}
         lines += [to_line({**head, "row": row}) for row in rows]
         lines.append(to_line({**head, **about, "read_at": spell_time(read_at)}))
     end = {"end": True, "id": id, "rows": total, "finished_at": spell_time(read_at + READ_TIME)}
     return [*lines, to_line(end)]
-
-
-def mark_light(lines: Sequence[str]) -> list[str]:
-    """The lines of a light capture: its header says so, and its endpoints are not complete."""
-
-    def marked(line: Row) -> Row:
-        if "capture" in line:
-            return {**line, "light": True}
-        return {**line, "complete": False} if line.get("view") == SECOND and "count" in line else line
-
-    return [to_line(marked(json.loads(line))) for line in lines]
 
 
 def _in_script_order(found: Mapping[str, Captured]) -> Iterator[tuple[str, ViewName]]:
@@ -202,12 +176,6 @@ def _counts(view: ViewName, given: list[Row] | None) -> Row:
         others = [{"status": status, "rows": rows} for status, rows in sorted(found.items())]
         return {"other_statuses": None if given is None else others}
     return {"system_rows": None if given is None else 0} if view == SECOND else {}
-
-
-def _without_newer(view: ViewName, row: Row) -> Row:
-    """A row as version 1 of the script selects it."""
-    newer = NEWER.get(str(view), ())
-    return {name: value for name, value in row.items() if name not in newer}
 
 
 def _with_defaults(view: ViewName, row: Row, schemas: Mapping[str, str]) -> Row:
@@ -296,13 +264,13 @@ def write_capture(path: Path, lines: Sequence[str]) -> Path:
     return path
 
 
-def write_captures(folder: Path, views: Mapping[Place, Views], taken_at: datetime, **more: Any) -> list[Path]:
+def write_captures(folder: Path, views: Mapping[Place, Views], taken_at: datetime) -> list[Path]:
     """Write the views of the naive server, one capture for each instance."""
     paths = []
     for server in sorted({instance for instance, _ in views}):
         databases = {name: each for (instance, name), each in views.items() if instance == server}
         id = str(uuid5(NAMESPACE_DNS, f"{server} {taken_at}")).upper()
-        lines = capture_lines(databases, server=server, taken_at=taken_at, id=id, **more)
+        lines = capture_lines(databases, server=server, taken_at=taken_at, id=id)
         name = f"{len(paths):02}-{taken_at:%Y%m%dT%H%M%S%f}.jsonl"
         paths.append(write_capture(folder / name, lines))
     return paths

@@ -5,7 +5,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.why.filters import Filters
@@ -13,7 +12,7 @@ from pipelines.why.report import report_why
 from tests.support.factories import Row
 from tests.support.harness import Project
 from tests.support.model.snapshots import Snapshot
-from tests.support.server import write_views
+from tests.support.server import Place, Views, snapshots
 
 TOLD = ("sentence", "action", "command")
 CAVEATS = "caveats"
@@ -23,14 +22,7 @@ LIMIT = 1_000_000
 
 def answer_of(project: Project, session: SparkSession, as_of: datetime) -> Row:
     """What the engine says of all open messages, without its texts; no row is cut."""
-    settings = project.settings()
-    found = report_why(
-        project.warehouse(session),
-        settings,
-        Filters(),
-        as_of=as_of,
-        limit=LIMIT,
-    )
+    found = report_why(project.warehouse(session), project.settings(), Filters(), as_of=as_of, limit=LIMIT)
     answer: Row = without_texts(found)
     return answer
 
@@ -49,50 +41,26 @@ def without_texts(answer: Any) -> Any:
 
 def require_same_answer(found: Row, expected: Row) -> None:
     """Require that two answers are equal; floats nearly."""
-    wrong = _differences(found, expected)
-    assert not wrong, "\n".join(wrong[:10])
+    assert found.keys() == expected.keys()
+    for name in found:
+        assert _rounded(found[name]) == _rounded(expected[name]), name
 
 
-def _differences(found: Any, expected: Any, place: str = "") -> list[str]:
-    """Where two answers differ."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        return [
-            line
-            for name in {**expected, **found}
-            for line in _differences(
-                found.get(name, "missing"), expected.get(name, "missing"), f"{place}.{name}"
-            )
-        ]
-    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        return [
-            line
-            for number, (one, other) in enumerate(zip(found, expected, strict=True))
-            for line in _differences(one, other, f"{place}[{number}]")
-        ]
-    if isinstance(found, float) and isinstance(expected, float):
-        return [] if found == pytest.approx(expected) else [f"{place}: {found} != {expected}"]
-    if isinstance(found, list) and isinstance(expected, list):
-        only = (
-            [each for each in found if each not in expected],
-            [each for each in expected if each not in found],
-        )
-        return [f"{place}: {only[0]} are not expected, {only[1]} are missing"]
-    return [] if found == expected else [f"{place}: {found!r} is not {expected!r}"]
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def declare_snapshots(folder: Path, snapshots: Sequence[Snapshot]) -> list[Row]:
+def declare_snapshots(folder: Path, given: Sequence[Snapshot]) -> list[Row]:
     """Write snapshots, one folder each, and say where they are, as the settings do."""
-    declared = []
-    for number, snapshot in enumerate(snapshots):
-        path = f"snapshots/{number:03d}"
-        write_views(folder / path, snapshot.views, "parquet")
-        declared.append(
-            {
-                "path": path,
-                "instance": snapshot.instance,
-                "database": snapshot.database,
-                "taken_at": snapshot.taken_at.isoformat(),
-                "format": "parquet",
-            }
-        )
-    return declared
+    by_moment: dict[datetime, dict[Place, Views]] = {}
+    for each in given:
+        by_moment.setdefault(each.taken_at, {})[each.instance, each.database] = each.views
+    return [
+        declared
+        for taken_at, views in by_moment.items()
+        for declared in snapshots(folder, views, taken_at, "parquet")
+    ]

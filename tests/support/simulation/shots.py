@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import NAMESPACE_DNS, uuid5
 
-from tests.support.captures import Captured, capture_lines, mark_light
+from tests.support.captures import Captured, capture_lines
 from tests.support.factories import Row as View
 from tests.support.simulation.database import Database, Endpoint, Row
 
@@ -42,8 +42,9 @@ class Shot:
             locked = (each.locked, 0) if each.locked else None
             databases[name] = Captured(views_of(each), locked_groups=locked)
         id = str(uuid5(NAMESPACE_DNS, f"{self.server} {self.taken_at}")).upper()
-        lines = capture_lines(databases, server=self.server, taken_at=self.taken_at, id=id)
-        return mark_light(lines) if self.light else lines
+        return capture_lines(
+            databases, server=self.server, taken_at=self.taken_at, id=id, is_light=self.light
+        )
 
     @property
     def name(self) -> str:

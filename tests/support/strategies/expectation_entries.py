@@ -20,8 +20,8 @@ KEYS: dict[str, Sequence[str]] = {
     "leaked_conversations": ("instance", "database", *NAMES, "days"),
 }
 """The further keys of each measure, without share."""
-DAYS = (0.04375, 0.0875, 0.1, 0.15, 7, None)
-"""9 and 18 ticks of a backlog, and others; None is the default."""
+DAYS = (0.125, 0.25, 0.4, 0.5, 7, None)
+"""Some are times between ticks of a log; None is the default."""
 FAR: dict[str, Any] = dict.fromkeys(("oldest_wait", "p95_wait", "transmission_age"), "1 h")
 NOWHERE = "Nobody"
 """A contract, service, instance or database that nothing has."""

@@ -1,4 +1,4 @@
-"""Scenes about rules that one criterion misses by its spelling."""
+"""Scenes about rules that one criterion misses by its spelling; tests/rules/test_near_names.py has more."""
 
 from tests.support.factories import catalog, database
 
@@ -16,26 +16,10 @@ SCENES = [
                endpoint_has=InitiatorService messages=1
         blanks
             {ONE}, rule Gold 9 local=' Target Service ' {NEAR}
-        a tab is no blank
-            {ONE}, rule Gold 9 contract='\tCon\ttract\t' {FIRST}
-        one character is missing
-            {ONE}, rule Gold 9 remote=InitatorService {NEAR}
         two characters
             {ONE}, rule Gold 9 remote=InitatorServise {NEAR}
         three characters
             {ONE}, rule Gold 9 remote=InitatorServis {FIRST}
-        a swap counts two
-            {ONE}, rule Gold 9 contract=Contratc {NEAR}
-        a swap and one more
-            {ONE}, rule Gold 9 contract=Kontratc {FIRST}
-        case counts among the characters
-            {ONE}, rule Gold 9 contract=konTracts {FIRST}
-        less than half of the longer name
-            talk c1 contract=Gold1, ready c1/0, rule Gold 9 contract=Bald1 {NEAR}
-        half of the shorter name
-            talk c1 contract=Gold, ready c1/0, rule Gold 9 contract=Bolds {NEAR}
-        half of the longer name
-            talk c1 contract=Gold, ready c1/0, rule Gold 9 contract=Bald {FIRST}
         the spelling is a name in use
             talk c1 contract=Order2, talk c2 contract=Order1, ready c1/0, rule Gold 9 contract=Order1 {FIRST}
         in use by an endpoint that has ended

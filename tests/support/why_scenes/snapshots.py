@@ -4,8 +4,9 @@ from typing import Any
 
 from tests.support.factories import Row, at
 from tests.support.model.snapshots import Snapshot
+from tests.support.snapshot_views import ready, shown, views
 
-from .scene import INITIATOR_NAMES, ONE, Scene, scenes
+from .scene import ONE, Scene, scenes
 
 UNPLACED = [
     *scenes(
@@ -37,62 +38,35 @@ UNPLACED = [
         """,
     ),
 ]
-NAMES: dict[str, list[Row]] = {
-    "service_contracts": [{"service_contract_id": 7, "name": "Contract"}],
-    "services": [
-        {"service_id": 1, "name": "InitiatorService", "service_queue_id": 11},
-        {"service_id": 2, "name": "TargetService", "service_queue_id": 12},
-    ],
-}
+NAMES = {name: views()[name] for name in ("service_contracts", "services")}
 HANDLE = "handle c1 True"
 """Of the initiator endpoint of c1, as its creation logs it."""
-MESSAGE = {"message_sequence_number": 0, "message_type_name": "Order", "size_bytes": 100}
 
 
-def waiting(status: str | None, handle: str = HANDLE, number: int = 0) -> Row:
+def waiting(status: str | None, handle: str = HANDLE, number: int = 0, **names: str) -> Row:
     """A row of transmission_queue."""
-    flags = dict.fromkeys(("is_conversation_error", "is_end_of_dialog"), False)
-    about = {"conversation_handle": handle, "message_sequence_number": number, "transmission_status": status}
-    return {"enqueue_time": at(1), **MESSAGE, **flags, **about}
-
-
-OWN_NAMES = dict(
-    zip(
-        ("service_contract_name", "from_service_name", "to_service_name"),
-        INITIATOR_NAMES.values(),
-        strict=True,
-    )
-)
-"""What a row of transmission_queue says of its endpoint."""
+    return {
+        "enqueue_time": at(1),
+        "conversation_handle": handle,
+        "message_sequence_number": number,
+        "message_type_name": "Order",
+        "is_conversation_error": False,
+        "is_end_of_dialog": False,
+        "transmission_status": status,
+        "size_bytes": 100,
+        **names,
+    }
 
 
 def in_queue(handle: str) -> Row:
     """A row of the target queue."""
-    return {
-        "status": 1,
-        "priority": 5,
-        "queuing_order": 1,
-        "conversation_group_id": "g",
-        "conversation_handle": handle,
-        "message_enqueue_time": at(1),
-        **MESSAGE,
-    }
+    return ready(9, False, 0, conversation_handle=handle, message_enqueue_time=at(1))
 
 
 def shown_target(priority: int) -> Row:
-    """A row of conversation_endpoints of database B."""
-    return {
-        "conversation_handle": "handle c9 False",
-        "conversation_id": "c9",
-        "is_initiator": False,
-        "service_contract_id": 7,
-        "conversation_group_id": "g",
-        "service_id": 2,
-        "lifetime": None,
-        "state": "CO",
-        "far_service": "InitiatorService",
-        "priority": priority,
-    }
+    """The target endpoint of c9."""
+    ids = {"conversation_id": "c9", "conversation_handle": "handle c9 False"}
+    return shown(9, False, priority=priority, **ids)
 
 
 def of_database(database: str, minute: float = 50, **views: list[Row]) -> Snapshot:
@@ -162,7 +136,15 @@ HANDLES = [
         UNKNOWN,
         "the row says whose message it is",
         f"{NO_ENDPOINT}=transmission database=A contract=Contract local_service=InitiatorService",
-        sending(waiting(None, "H") | OWN_NAMES),
+        sending(
+            waiting(
+                None,
+                "H",
+                service_contract_name="Contract",
+                from_service_name="InitiatorService",
+                to_service_name="TargetService",
+            )
+        ),
     ),
     *shows(
         UNKNOWN,
