@@ -11,10 +11,10 @@ from tests.support.strategies import Log, dirty_batches
 LOGS = 30
 TRAITS = """
     receive, transmission, ready, group_locked, queue_off, forwarded, rule applied, inferred endpoint, moved,
-    ended, elevated, no queue events, several groups in a queue, several conversations in a group, several receives,
-    several in a transmission line, several versions of a rule, tie of arrivals, priorities in a group,
-    priorities in a transmission line, destinations of a transmission line, unresolved receive,
-    unresolved transmission, service_not_in_catalog, endpoint_unknown
+    ended, elevated, no queue events, several groups in a queue, several conversations in a group,
+    several receives, several in a transmission line, several versions of a rule, tie of arrivals,
+    priorities in a group, priorities in a transmission line, destinations of a transmission line,
+    unresolved receive, unresolved transmission, service_not_in_catalog, endpoint_unknown
 """
 Row = dict[str, Any]
 
