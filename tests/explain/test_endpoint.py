@@ -103,9 +103,8 @@ def test_the_first_hit_decides_and_later_hits_are_shown() -> None:
 
 def test_near_misses_are_near_names_and_the_nearest_come_first() -> None:
     rules = [version(f"Other{n}", "C", f"Other{n}", "R", level=2) for n in range(5)]
-    spellings = "InitiatorServices,Initiator Service,InitatorServices,InitiatorSerivce,InitiatorServic".split(
-        ","
-    )
+    spellings = ["InitiatorServices", "Initiator Service", "InitatorServices"]
+    spellings += ["InitiatorSerivce", "InitiatorServic"]
     rules += [version(f"Slip{n}", "C", spelling, "R", level=3) for n, spelling in enumerate(spellings)]
     found = explain(*rules, version("Any", None, "initiatorservice"), local_service="InitiatorService")
     step = found.steps[0]

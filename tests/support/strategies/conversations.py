@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
 
+from tests.support.factories import endpoint_event
+
 from .base import (
     CONTRACTS,
     DATABASES,
@@ -148,20 +150,16 @@ def _creation(
 
 def _endpoint_row(event_type: str, conversation: Conversation, is_initiator: bool, moment: datetime) -> Row:
     end = conversation.end(is_initiator)
-    return {
-        "event_time": moment,
-        "instance": end.instance,
-        "database": end.database,
-        "event_type": event_type,
-        "conversation_id": conversation.conversation_id,
-        "is_initiator": is_initiator,
-        "conversation_handle": None,
-        "conversation_group_id": None,
-        "contract": None,
-        "local_service": None,
-        "remote_service": None,
-        "logged_priority": None,
-    }
+    names = ("conversation_handle", "conversation_group_id", "contract", "local_service", "remote_service")
+    return endpoint_event(
+        event_type,
+        conversation.conversation_id,
+        event_time=moment,
+        instance=end.instance,
+        database=end.database,
+        is_initiator=is_initiator,
+        **dict.fromkeys(names),
+    )
 
 
 # Messages

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.factories import queue_event
+from tests.support.factories import endpoint_event, message_event, queue_event
 
 from .base import Row, numbered, one_of, seldom
 from .logs import Log
@@ -120,20 +120,16 @@ def _endpoint_event(
     event_type: str, conversation: str, is_initiator: bool, time: datetime, service: str
 ) -> Row:
     local, remote = ("I", service) if is_initiator else (service, "I")
-    return {
-        "event_time": time,
-        "instance": "SQL1",
-        "database": "A" if is_initiator else "B",
-        "event_type": event_type,
-        "conversation_id": conversation,
-        "is_initiator": is_initiator,
-        "conversation_handle": None,
-        "conversation_group_id": f"g {conversation}",
-        "contract": "Contract",
-        "local_service": local,
-        "remote_service": remote,
-        "logged_priority": None,
-    }
+    return endpoint_event(
+        event_type,
+        conversation,
+        is_initiator=is_initiator,
+        event_time=time,
+        conversation_handle=None,
+        conversation_group_id=f"g {conversation}",
+        local_service=local,
+        remote_service=remote,
+    )
 
 
 @st.composite
@@ -141,12 +137,9 @@ def _message_events(draw: st.DrawFn, conversation: str, message_id: str) -> list
     types = [] if seldom(draw, 6) else ["DELIVERED"]
     types += ["DELIVERED"] if seldom(draw, 8) else []
     types += ["RECEIVED"] * one_of(draw, (0, 0, 0, 1, 1, 2, 3))
-    row = _of_message(conversation, message_id)
     return [
         {
-            **row,
-            "event_type": event_type,
-            "event_time": moment(draw),
+            **_message_event(event_type, conversation, message_id, moment(draw)),
             "transaction_id": one_of(draw, (*TRANSACTIONS, None)) if event_type == "RECEIVED" else None,
             # No server logs this; the earliest event decides.
             **(one_of(draw, OTHER_SIDES) if seldom(draw, 12) else {}),
@@ -158,29 +151,24 @@ def _message_events(draw: st.DrawFn, conversation: str, message_id: str) -> list
 @st.composite
 def _given_back(draw: st.DrawFn, conversation: str, message_id: str, service: str) -> tuple[list[Row], Row]:
     """A message that a transaction receives, then another one or none, and the first one's ROLLBACK."""
-    row, transaction = _of_message(conversation, message_id), f"t {message_id}"
+    transaction = f"t {message_id}"
     arrival, first, second, back = sorted(moment(draw) for _ in range(4))
-    received = [(first, transaction), (second, one_of(draw, (None, *TRANSACTIONS)))]
-    events = [{**row, "event_type": "DELIVERED", "event_time": arrival, "transaction_id": None}]
-    events += [
-        {**row, "event_type": "RECEIVED", "event_time": time, "transaction_id": by} for time, by in received
+    steps = [
+        ("DELIVERED", arrival, None),
+        ("RECEIVED", first, transaction),
+        ("RECEIVED", second, one_of(draw, (None, *TRANSACTIONS))),
+    ]
+    events = [
+        {**_message_event(event_type, conversation, message_id, time), "transaction_id": by}
+        for event_type, time, by in steps
     ]
     queue = "Other" if service == "T" else "Work"
     return events, queue_event("ROLLBACK", event_time=back, queue=queue, transaction_id=transaction)
 
 
-def _of_message(conversation: str, message_id: str) -> Row:
-    return {
-        "instance": "SQL1",
-        "database": "B",
-        "message_id": message_id,
-        "conversation_id": conversation,
-        "sent_by_initiator": True,
-        "message_sequence_number": None,
-        "message_type": "Order",
-        "size_bytes": None,
-        "queuing_order": None,
-    }
+def _message_event(event_type: str, conversation: str, message_id: str, time: datetime) -> Row:
+    unknown = dict.fromkeys(("message_sequence_number", "size_bytes"))
+    return message_event(event_type, f"{conversation}/0", message_id=message_id, event_time=time, **unknown)
 
 
 QUEUE_EVENT_TYPES = (
