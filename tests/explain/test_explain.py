@@ -217,7 +217,7 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def of_message(warehouse: Warehouse, message_id: str) -> Message:
-    return of_message(warehouse, message_id)
+    return explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS)
 
 
 def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:

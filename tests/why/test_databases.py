@@ -1,7 +1,6 @@
 """What has happened to a database: another broker, no conversations left."""
 
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 from pyspark.sql import SparkSession
@@ -9,18 +8,19 @@ from pyspark.sql import SparkSession
 from tests.support.capture_project import CaptureProject
 from tests.support.captures import write_captures
 from tests.support.factories import NOON
+from tests.support.server import Views
 from tests.support.snapshot_views import ready, shown, views
 
 BEFORE, LATER = NOON - timedelta(hours=1), NOON + timedelta(hours=1)
 AT_NOON, SEEN = (f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (NOON, LATER))
-FIRST, SECOND = (f"AB12C0DE-0000-4000-8000-00000000000{number}" for number in (1, 2))
+GUID = "AB12C0DE-0000-4000-8000-0000000000{:02}"
 NONE = range(0)
 DATABASES = {
-    # conversations and unread messages up to noon, then the broker and its conversations
-    "B": (range(1, 7), range(1, 4), SECOND, range(7, 9)),
-    "OneIsLeft": (range(11, 17), range(11, 14), FIRST, range(16, 17)),
-    "FewerThanFive": (range(21, 25), range(21, 24), FIRST, NONE),
-    "NothingWasUnread": (range(31, 37), NONE, FIRST, NONE),
+    # its broker, conversations and unread messages up to noon; then its broker and conversations
+    "B": ((1, range(1, 7), range(1, 4)), (2, range(7, 9), NONE)),
+    "OneIsLeft": ((3, range(11, 17), range(11, 14)), (3, range(16, 17), NONE)),
+    "FewerThanFive": ((4, range(21, 25), range(21, 24)), (4, NONE, NONE)),
+    "NothingWasUnread": ((5, range(31, 37), NONE), (5, NONE, NONE)),
 }
 GONE = (
     f"all 6 conversations of SQL1.B and 3 unread messages are gone since the snapshot of {AT_NOON}, in that "
@@ -32,30 +32,24 @@ GONE = (
 def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> CaptureProject:
     """Captures of an hour before noon, of noon and of an hour later."""
     project = CaptureProject(tmp_path_factory.mktemp("databases"))
-    for moment in (BEFORE, NOON):
-        capture(
-            project.captures,
-            moment,
-            {name: (FIRST, there, unread) for name, (there, unread, _, _) in DATABASES.items()},
-        )
-    capture(
-        project.captures, LATER, {name: (guid, left, NONE) for name, (_, _, guid, left) in DATABASES.items()}
-    )
+    for moment in (BEFORE, NOON, LATER):
+        found = {
+            ("SQL1", name): shown_by(name, *after if moment == LATER else before)
+            for name, (before, after) in DATABASES.items()
+        }
+        write_captures(project.captures, found, moment)
     return project
 
 
-def capture(folder: Path, moment: datetime, databases: dict[str, tuple[str, range, range]]) -> None:
-    """A capture of databases with a broker, target endpoints and messages of these conversations."""
-    found = {
-        ("SQL1", name): views(
-            databases=[{"name": name, "is_honor_broker_priority_on": True, "service_broker_guid": guid}],
-            conversation_endpoints=[shown(number, False) for number in there],
-            dbo_TargetQueue=[ready(number, False, 0) for number in unread],
-            conversation_priorities=[],
-        )
-        for name, (guid, there, unread) in databases.items()
-    }
-    write_captures(folder, found, moment)
+def shown_by(name: str, broker: int, there: range, unread: range) -> Views:
+    """A database with a broker, and the target endpoints and messages of these conversations."""
+    own = {"name": name, "is_honor_broker_priority_on": True, "service_broker_guid": GUID.format(broker)}
+    return views(
+        databases=[own],
+        conversation_endpoints=[shown(number, False) for number in there],
+        dbo_TargetQueue=[ready(number, False, 0) for number in unread],
+        conversation_priorities=[],
+    )
 
 
 def test_a_new_broker_ends_all_conversations(project: CaptureProject) -> None:
