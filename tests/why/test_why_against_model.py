@@ -11,9 +11,9 @@ from tests.support.model.moment import Moment
 from tests.support.model.why import CODES, waits, why
 from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies.shown import as_shown
-from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
+from tests.support.why_answers import answer_of, declare_snapshots, require_same_answer
 
-LOGS = 16
+LOGS = 24
 WINDOW = {"check_seconds": 600, "empty_seconds": 5, "window_hours": 24}
 STARVATION = {"after_seconds": 3600, "raise_by": 1}
 BLOCKS = {"fragment_bytes": 100, "fragments": 2}
@@ -38,7 +38,7 @@ def test_the_answer_equals_the_model(session: SparkSession, tmp_path: Path) -> N
     found = answer_of(project, session, log.as_of)
     assert {cause["code"] for cause in found["causes"]} == set(CODES) - OF_SCENES
     moment = Moment(log.events, **log.settings, activation_settings=WINDOW, snapshots=snapshots)
-    expected = why(moment, limit=LIMIT)
+    expected = why(moment)
     require_same_answer(found, expected)
     require_same_tables(project, expected, moment)
 

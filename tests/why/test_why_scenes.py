@@ -12,7 +12,7 @@ from pipelines.why.explained import explained_rows
 from tests.support.factories import Row
 from tests.support.model.why import why
 from tests.support.random_logs import project_of
-from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
+from tests.support.why_answers import answer_of, declare_snapshots, require_same_answer
 from tests.support.why_scenes import SCENES
 from tests.support.why_scenes.joined import JoinedScenes, codes_of_scenes, details_of_scenes, join_scenes
 
@@ -71,7 +71,7 @@ def test_details_are_literal(told: list[Told]) -> None:
 
 def test_the_answer_equals_the_model(told: list[Told]) -> None:
     for each in told:
-        require_same_answer(each.answer, why(each.joined.moment(), limit=LIMIT))
+        require_same_answer(each.answer, why(each.joined.moment()))
 
 
 def test_every_code_has_scenes_with_it_and_without_it() -> None:

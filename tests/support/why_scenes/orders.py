@@ -73,6 +73,10 @@ OWN_GROUP = [
             talk c1, sent c1/0 1, sent c1/1 2 sent_by_initiator=false
             => c1/0: first_in_line; c1/1: older_first
             => older_first: local_service=InitiatorService messages=1
+        of messages that are being forwarded
+            talk c1, sent c1/0 1, forward c1/0 2, sent c1/1 3, forward c1/1 4
+            => c1/0@SQL1: first_in_line; c1/1@SQL1: own_group_first; c1/0@HUB: first_in_line;
+               c1/1@HUB: own_group_first
         another conversation of the same group is another one to send
             talk c1 group=g, talk c2 group=g, sent c1/0 1, sent c2/0 2
             => c1/0: first_in_line; c2/0: older_first

@@ -118,6 +118,9 @@ ROLLED_BACK = scenes(
         {ONE}, ready c1/1 1, {rolled_back("c1/0", 1)}, {rolled_back("c1/1", 2)}
         {FIRST}, rolled_back; c1/1: own_group_first, first_in_line, rolled_back
         => rolled_back: message_id=c1/1 times=2, message_id=c1/0 times=1
+    of a locked group
+        {ONE}, ready c1/1 1, {rolled_back("c1/0", 1)}, RECEIVE 10 transaction=t9 of=c1
+        => c1/0: group_locked, rolled_back; c1/1: group_locked
     at as_of it is still in flight
         {ONE}, received c1/0 t1 2, ROLLBACK 60 transaction=t1 =>
     it was committed too

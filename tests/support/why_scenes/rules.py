@@ -126,4 +126,23 @@ NO_RULE = scenes(
         => c1/0: first_in_line; c2/0@SQL1: first_in_line; c2/0@SQL2: older_first
     """,
 )
-SCENES = [*SINCE, *OTHER_SIDE, *MORE_SPECIFIC, *NO_RULE]
+STATES = {
+    "a locked message": (f"{ONE}, RECEIVE 10 transaction=t1 of=c1", "group_locked", "BA"),
+    "a message in a queue that is off": (f"{ONE}, QUEUE_ALTERED 10 status=OFF", "queue_off", "BA"),
+    "a message to send": ("talk c1, sent c1/0", "first_in_line", "AB"),
+}
+"""The log, the code of the state, and the databases of the endpoint that counts and of the other one."""
+RULES = {
+    "rule_newer_than_endpoint": "rule Gold 9 from=5 in={0}",
+    "rule_changed_since": "rule Gold 3 in={0}, alter Gold 5 level=9 in={0}",
+    "near_miss": "rule Gold 9 contract=contract in={0}",
+    "other_side_only": "rule Gold 8 in={1}",
+    "more_specific_rule": "rule Special 3 contract=Contract in={0}, rule General 7 in={0}",
+}
+OF_STATES = [
+    scene
+    for code, rules in RULES.items()
+    for state, (log, own, databases) in STATES.items()
+    for scene in scenes(code, f"{state}\n {log}, {rules.format(*databases)} => c1/0: {code}, {own}")
+]
+SCENES = [*SINCE, *OTHER_SIDE, *MORE_SPECIFIC, *NO_RULE, *OF_STATES]
