@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .catalog import Catalog
-from .endpoints import Endpoint, read_endpoints
+from .endpoints import read_endpoints
 from .messages import Message, read_messages
+from .state import State, says_off
 from .vocabulary import (
     ENDS,
     Events,
@@ -40,15 +41,18 @@ class Monitor:
 class Happening:
     """Something that the replay of a queue plays."""
 
-    time: datetime
     kind: int
-    event_id: str
     event: Row
     message: Message | None = None
 
     @property
+    def time(self) -> datetime:
+        moment: datetime = self.event["event_time"]
+        return moment
+
+    @property
     def order(self) -> tuple[Any, ...]:
-        return (self.time, self.kind, utf8(self.event_id))
+        return (self.time, self.kind, utf8(self.event["event_id"]))
 
 
 @dataclass
@@ -84,29 +88,12 @@ def activation(
     **_: Any,
 ) -> list[Row]:
     """The rows of the table, without as_of."""
-    events = {
-        source: [event for event in accepted_events.get(source) or [] if event["event_time"] < as_of]
-        for source in ("endpoint_events", "queue_events")
-    }
     messages, places = read_messages(accepted_events.get("message_events") or []), Catalog(catalog)
-    known = read_endpoints(accepted_events.get("endpoint_events") or [], messages, places, [])
-    endpoints = {side: endpoint for side, endpoint in known.items() if endpoint.created_at < as_of}
-    rows = []
-    for monitor in _monitors(places):
-        replay = _Replay(
-            monitor,
-            _happenings(monitor.queue, events, messages, endpoints, as_of),
-            messages_by_id={message.message_id: message for message in messages},
-            committed={
-                transaction_of(event) for event in events["queue_events"] if event["event_type"] == "COMMIT"
-            },
-            start=as_of - timedelta(hours=window_hours),
-            end=as_of,
-            check=timedelta(seconds=check_seconds),
-            empty=timedelta(seconds=empty_seconds),
-        )
-        rows += replay.rows()
-    return rows
+    endpoints = read_endpoints(accepted_events.get("endpoint_events") or [], messages, places, [])
+    state = State(accepted_events, endpoints, messages, places, as_of)
+    window = timedelta(hours=window_hours)
+    check, empty = timedelta(seconds=check_seconds), timedelta(seconds=empty_seconds)
+    return [row for each in _monitors(places) for row in _Replay(each, state, window, check, empty).rows()]
 
 
 def _monitors(catalog: Catalog) -> list[Monitor]:
@@ -121,47 +108,29 @@ def _monitors(catalog: Catalog) -> list[Monitor]:
     return found
 
 
-def _happenings(
-    queue: QueueKey,
-    events: Events,
-    messages: list[Message],
-    endpoints: dict[Side, Endpoint],
-    as_of: datetime,
-) -> list[Happening]:
+def _happenings(queue: QueueKey, state: State) -> list[Happening]:
     found = []
-    here = {side for side, endpoint in endpoints.items() if endpoint.queue == queue}
-    for message in messages:
-        if message.receiver in here:
-            arrival = message.arrival
-            if arrival and arrival["event_time"] < as_of:
-                found.append(Happening(arrival["event_time"], ARRIVAL, arrival["event_id"], arrival, message))
-            for event in message.events:
-                if event["event_type"] == "RECEIVED" and event["event_time"] < as_of:
-                    found.append(Happening(event["event_time"], RECEIVED, event["event_id"], event, message))
-    for event in events["endpoint_events"]:
-        if event["event_type"] in ENDS and side_of(event) in here:
-            found.append(Happening(event["event_time"], END, event["event_id"], event))
-    for event in events["queue_events"]:
-        if queue_of(event) == queue:
-            found.append(Happening(event["event_time"], QUEUE_EVENT, event["event_id"], event))
+    for message in state.messages:
+        receiver = state.endpoint(message.receiver)
+        if receiver and receiver.queue == queue:
+            if message.arrival and state.has_arrived(message):
+                found.append(Happening(ARRIVAL, message.arrival, message))
+            found += [Happening(RECEIVED, event, message) for event in state.receives(message)]
+    for event in state.endpoint_events:
+        endpoint = state.endpoint(side_of(event))
+        if event["event_type"] in ENDS and endpoint and endpoint.queue == queue:
+            found.append(Happening(END, event))
+    found += [Happening(QUEUE_EVENT, event) for event in state.queue_events if queue_of(event) == queue]
     return sorted(found, key=lambda happening: happening.order)
 
 
 class _Replay:
     def __init__(
-        self,
-        monitor: Monitor,
-        happenings: list[Happening],
-        *,
-        messages_by_id: dict[str, Message],
-        committed: set[Transaction | None],
-        start: datetime,
-        end: datetime,
-        check: timedelta,
-        empty: timedelta,
+        self, monitor: Monitor, state: State, window: timedelta, check: timedelta, empty: timedelta
     ) -> None:
-        self.monitor, self.happenings, self.messages_by_id = monitor, happenings, messages_by_id
-        self.committed, self.start, self.end, self.period, self.empty = committed, start, end, check, empty
+        self.monitor, self.state, self.happenings = monitor, state, _happenings(monitor.queue, state)
+        self.receivers = {message.message_id: message.receiver for message in state.messages}
+        self.start, self.end, self.period, self.empty = state.as_of - window, state.as_of, check, empty
         self.queue = Queue(monitor.on)
         self.checks: list[Row] = []
 
@@ -199,7 +168,7 @@ class _Replay:
         elif happening.kind == END:
             side = side_of(happening.event)
             self.queue.ended.add(side)
-            self.queue.ready -= {m for m in self.queue.ready if self.messages_by_id[m].receiver == side}
+            self.queue.ready -= {id for id in self.queue.ready if self.receivers[id] == side}
         else:
             self._queue_event(happening)
 
@@ -229,7 +198,7 @@ class _Replay:
             queue.notified = None
             self._check(happening.time, "receive")
         elif event_type == "ROLLBACK":
-            self._roll_back(transaction_of(event))
+            self._roll_back(event)
             self._check(happening.time, "rollback")
         elif event_type in ("WAIT_STARTED", "WAIT_ENDED"):
             queue.waiting[session] = event_type == "WAIT_STARTED" and not where
@@ -241,16 +210,15 @@ class _Replay:
                 self._check(happening.time, "task_exit")
         elif event_type == "QUEUE_ALTERED":
             if event.get("queue_status") is not None:
-                queue.on = event["queue_status"].upper() != "OFF"
+                queue.on = not says_off(event)
             self._check(happening.time, "queue_altered")
 
-    def _roll_back(self, transaction: Transaction | None) -> None:
+    def _roll_back(self, event: Row) -> None:
         """If a transaction has both a COMMIT and a ROLLBACK, COMMIT counts."""
-        if transaction is None or transaction in self.committed:
-            return
-        for message_id in self.queue.taken.pop(transaction, ()):
-            if self.messages_by_id[message_id].receiver not in self.queue.ended:
-                self.queue.ready.add(message_id)
+        if self.state.is_rolled_back(event):
+            for message_id in self.queue.taken.pop(transaction_of(event), ()):
+                if self.receivers[message_id] not in self.queue.ended:
+                    self.queue.ready.add(message_id)
 
     # The checks
 
