@@ -57,7 +57,8 @@ def test_a_night_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild
     assert place.night() == 1
     assert "column of_a_later_version was added" in place.log
     done = place.sh(f"set -e\n{back}")
-    assert (done.returncode, place.receive()) == (0, received), done.stderr
+    # It ends with a night, in which one server does not answer.
+    assert (done.returncode, place.receive()) == (1, received), done.stderr
     extras = "conversation-priorities[embedded,capture]"
     assert [line for line in place.called if line.startswith("pip ")] == [
         f"pip install --upgrade --find-links wheels {extras}",

@@ -1,6 +1,5 @@
 """What the experiments run: first without running it, as commands are written down and end well at once."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -33,12 +32,7 @@ class Recorder:
         self.logs: list[tuple[int, tuple[str, ...]]] = []
 
     def run_process(
-        self,
-        command: Sequence[str | Path],
-        *,
-        log: Path,
-        environment: Mapping[str, str] | None = None,
-        project: Path | None = None,
+        self, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None, **_: Path | None
     ) -> Finished:
         parts = [str(part) for part in command]
         self.commands.append(parts)
@@ -47,9 +41,9 @@ class Recorder:
             Path(parts[parts.index("--out") + 1]).mkdir(parents=True)
         for option in parts:
             if option.startswith("spark.eventLog.dir=file://"):
-                lines = [json.dumps({"Event": "SparkListenerJobStart"}, separators=(",", ":"))] * JOBS
+                events = ['{"Event":"SparkListenerJobStart"}'] * JOBS + ['{"Event":"SparkListenerJobEnd"}']
                 written = Path(option.removeprefix("spark.eventLog.dir=file://")) / "events_1"
-                written.write_text("\n".join([*lines, '{"Event":"SparkListenerJobEnd"}']) + "\n")
+                written.write_text("\n".join(events) + "\n")
         return Finished(10.0, 5.0, 1_000, 2_000, SAID)
 
     def make_backlog(self, messages: int, skew: str | None, folder: Path) -> Path:
@@ -93,34 +87,38 @@ def cases(bench: Bench, system: str = EMBEDDED) -> list[str]:
     return [measure.case for measure in bench.measures if measure.system == system]
 
 
-def test_cold_runs_all_in_each_round(recorder: Recorder) -> None:
+def test_cold_runs_all_in_each_round_and_once_for_all_that_need_it(recorder: Recorder) -> None:
     bench = run("cold", recorder, rounds=2)
     systems = (EMBEDDED, SPARK, DUCKDB)
     assert [cases(bench, system) for system in systems] == [["150 messages"] * 2] * 3
     assert {measure.events for measure in bench.measures} == {3 * ROWS}
-    assert len(recorder.of("nightly")) == 4
     ours = bench.measures[1]
     assert (ours.rows, ours.steps) == ({"endpoints": 1}, {"rules": 1.0, "explain_message": 0.5})
-
-
-def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> None:
-    bench = run("cold", recorder)
-    for name in ("activation", "queries"):
+    for name in ("activation", "queries", "replay", "conformance"):
         EXPERIMENTS[name](bench)
-    assert len(recorder.of("nightly")) == 4
-    assert len(recorder.of("queries")) == 2
-    asked = [(name, system) for name in ("activation", "queries") for system in (EMBEDDED, SPARK)]
-    assert [(m.experiment, m.system) for m in bench.measures[3:]] == asked
+    asked = [(m.experiment, m.system) for m in bench.measures[6:]]
+    names = ("activation", "queries", "replay", "conformance")
+    assert asked == [(name, system) for name in names for system in (EMBEDDED, SPARK)]
+    # Two rounds, and activation, of two engines each.
+    assert len(recorder.of("nightly")) == 6
+    embedded, spark = recorder.of("nightly")[:2]
+    assert embedded[1:3] == ["-m", "jobs.nightly"]
+    assert spark[0].endswith("/spark-submit.sh")
+    assert spark[1] == "jobs/nightly.py"
+    settings = [command[command.index("--config") + 1] for command in (embedded, spark)]
+    assert settings[0] != settings[1]
+    for command in recorder.of("replay"):
+        days = [command[command.index(option) + 1][:10] for option in ("--from", "--to")]
+        assert days == ["2026-11-20", "2026-11-21"]
 
 
-def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
+def test_nights_in_a_row(recorder: Recorder) -> None:
+    """The peer takes the whole history at once."""
     bench = run("small", recorder)
     assert cases(bench) == cases(bench, DUCKDB) == ["night 1 of 2", "night 2 of 2"]
     assert [m.events for m in bench.measures if m.system == DUCKDB] == [3 * ROWS, 6 * ROWS]
     assert [m.events for m in bench.measures if m.system == SPARK] == [3 * ROWS] * 2
-
-
-def test_the_peer_takes_the_whole_history_at_once(recorder: Recorder) -> None:
+    recorder.commands.clear()
     bench = run("history", recorder, nights=3)
     assert cases(bench) == ["night 1 of 3", "night 2 of 3", "night 3 of 3"]
     assert cases(bench, DUCKDB) == ["night 3 of 3"]
@@ -136,6 +134,8 @@ def test_backlog_runs_once_and_counts_jobs(recorder: Recorder) -> None:
     assert cases(bench) == ["150 messages", *(f"150 messages, {skew}" for skew in skews)]
     assert [more[1] for _, more in recorder.logs] == ["even", "queue", "group", "level"]
     assert {m.jobs for m in bench.measures if m.system == SPARK} == {JOBS}
+    bench = run("commits", recorder)
+    assert [(m.system, m.jobs) for m in bench.measures] == [(EMBEDDED, None), (SPARK, JOBS)] * 2
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,9 @@ def test_backlog_runs_once_and_counts_jobs(recorder: Recorder) -> None:
         ("rules", 30, [(150, ("--rules", "10")), (150, ("--rules", "10000"))]),
     ],
 )
-def test_logs_of_an_experiment(
+def test_messages_and_options_of_the_generator(
     recorder: Recorder, name: str, nights: int, logs: list[tuple[int, tuple[str, ...]]]
 ) -> None:
-    """Messages and options of the generator."""
     bench = run(name, recorder, nights=nights)
     assert recorder.logs == logs
     if name == "growth":
@@ -159,22 +158,6 @@ def test_logs_of_an_experiment(
 def test_little_memory(recorder: Recorder) -> None:
     run("memory", recorder)
     assert recorder.memory == ["4g", "2g", None]
-
-
-def test_jobs_are_counted_where_spark_says_them(recorder: Recorder) -> None:
-    bench = run("commits", recorder)
-    assert [(m.system, m.jobs) for m in bench.measures] == [(EMBEDDED, None), (SPARK, JOBS)] * 2
-
-
-def test_what_an_engine_runs_with(recorder: Recorder) -> None:
-    run("cold", recorder)
-    embedded, spark = recorder.of("nightly")
-    assert embedded[1:3] == ["-m", "jobs.nightly"]
-    assert spark[0].endswith("/spark-submit.sh")
-    assert spark[1] == "jobs/nightly.py"
-    settings = [command[command.index("--config") + 1] for command in (embedded, spark)]
-    assert settings[0] != settings[1]
-    assert ["activation: null" in Path(path).read_text() for path in settings] == [True, True]
 
 
 @needs_whole_pyspark
@@ -192,41 +175,26 @@ def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
-    """The only one that runs all of it: log, nights, peer, and tables that are compared."""
+def test_nights_on_the_embedded_engine_equal_the_peer(tmp_path: Path) -> None:
+    """The only one that runs all of it: logs, nights, the peer, and tables that are compared."""
     bench = Bench(Options(tmp_path, (EMBEDDED,), messages=600, memory="2g"))
-    for name in ("small", "cold", "queries"):
+    for name in ("queries", "backlog"):
         EXPERIMENTS[name](bench)
-    nights = [m for m in bench.measures if m.experiment == "small" and m.system == EMBEDDED]
-    assert 150 < nights[0].rows["endpoints"] < nights[1].rows["endpoints"]
-    assert 0 < nights[1].commits <= 15
-    asked = bench.measures[-1]
+    cold, asked, backlog = [measure for measure in bench.measures if measure.system == EMBEDDED]
+    assert cold.rows["endpoints"] > 150
+    assert 0 < cold.commits <= 25
     assert asked.steps.keys() == {"next_100_messages", "explain_message"}
+    assert 200 < backlog.rows["receive_schedule"] < 300
+    assert (backlog.rows["unresolved"], backlog.rows["rejected_events"]) == (0, 0)
     bench.close()
     assert not (tmp_path / "runs" / "cold").exists()
 
 
-def test_questions_are_asked_of_the_cold_night(recorder: Recorder) -> None:
-    bench = run("replay", recorder)
-    EXPERIMENTS["conformance"](bench)
-    assert len(recorder.of("nightly")) == 2
-    for command in recorder.of("replay"):
-        assert command[command.index("--from") + 1][:10] == "2026-11-20"
-        assert command[command.index("--to") + 1][:10] == "2026-11-21"
-    questions = [(m.experiment, m.case) for m in bench.measures if m.system == SPARK][1:]
-    assert questions == [
-        ("replay", "150 messages"),
-        ("conformance", "150 messages"),
-    ]
-
-
-@pytest.mark.slow
 def test_nights_of_a_capture_and_of_its_views(recorder: Recorder) -> None:
     bench = run("capture", recorder)
     assert [(m.case, m.system) for m in bench.measures] == [
         (f"150 messages, {format}", system) for format in ("capture", "csv") for system in (EMBEDDED, SPARK)
     ]
     # 375 endpoints make 187 conversations; a capture has a line about each view and three more, CSV a header.
-    assert {m.events for m in bench.measures} == {
-        374 + 150 + 20 + 400 + 100 + 400 + n for n in (106 + 3, 106)
-    }
+    rows = 374 + 150 + 20 + 400 + 100 + 400
+    assert {m.events for m in bench.measures} == {rows + 106 + 3, rows + 106}

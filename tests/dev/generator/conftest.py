@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from dev import generate_log
-from schemas.events import CONTRACTS
 
 SMALL = ["--instances", "3", "--services", "30", "--kinds", "80", "--rules", "12", "--errors", "0"]
 
@@ -23,13 +22,6 @@ class Log:
 
     def __getitem__(self, source: str) -> pd.DataFrame:
         return pd.concat([pd.read_parquet(file) for file in sorted(self.folder.rglob(f"{source}/*.parquet"))])
-
-    def contents(self) -> dict[str, bytes]:
-        return {
-            str(file.relative_to(self.folder)): file.read_bytes()
-            for file in sorted(self.folder.rglob("*"))
-            if file.is_file()
-        }
 
     def received(self) -> set[str]:
         """The messages taken in a transaction that was committed, or in none."""
@@ -57,25 +49,3 @@ def make_log(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="session")
 def log(make_log) -> Log:
     return make_log("--messages", "4000", "--files", "3")
-
-
-@pytest.fixture(scope="session")
-def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the sample without faulty events."""
-    out = tmp_path_factory.mktemp("sample")
-    assert generate_log.main(["--preset", "sample", "--errors", "0", "--out", str(out)]) == 0
-    return out
-
-
-@pytest.fixture(scope="session")
-def sample(sample_folder: Path) -> dict[str, pd.DataFrame]:
-    """The sample log's lines that are JSON, by source."""
-    return {
-        source: pd.concat(
-            [
-                pd.read_json(file, lines=True, dtype=False, convert_dates=False)
-                for file in (sample_folder / source).iterdir()
-            ]
-        )
-        for source in CONTRACTS
-    }
