@@ -25,16 +25,17 @@ def test_the_scripts_are_for_any_shell() -> None:
 
 
 @pytest.mark.long
-def test_a_night_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(place: Place) -> None:
+def test_nights_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(place: Place) -> None:
     """Of four servers, two have one name, and one does not answer any more."""
     captures = place.folder / "captures"
-    _, settings = blocks(SERVERS, "yaml")
-    (place.folder / "priorities.yaml").write_text(settings)
     old = ["SQL1-first.jsonl", "SQL1-second.jsonl"]
     write_capture(captures / old[0], lines_of("SQL1", at(day=-25), 1))
     write_capture(captures / old[1], lines_of("SQL1", at(day=-20)))
     for name in old:
         os.utime(captures / name, (0, 0))
+    assert place.night() == 1, "no server answers"
+    _, settings = blocks(SERVERS, "yaml")
+    (place.folder / "priorities.yaml").write_text(settings)
     place.serve("SQL2", lines_of("SQL2", NOON, 2))
     place.serve("london.example.com", lines_of("SQL1", NOON, 3))
     place.serve("paris.example.com", lines_of("SQL1", NOON, 4))
