@@ -129,8 +129,7 @@ def _tidy(upkeep: Upkeep, table: Table, needs: Needs, *, before: datetime | None
         upkeep.join_folds(table, needs.spread, last_fold=last_fold)
     if needs.files:
         upkeep.join_files(table)
-    # What this very call replaced may be old enough as well.
-    upkeep.delete_unused(table)
+    upkeep.delete_unused(table, needs)
 
 
 def _first_to_keep(published: Sequence[datetime], keep_days: int | None) -> datetime | None:

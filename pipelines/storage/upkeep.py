@@ -143,12 +143,15 @@ class Upkeep:
         """Write small files of the same partition as one, in one commit; the rows stay the same."""
         self._opened(table).compact()
 
-    def delete_unused(self, table: Table) -> None:
-        """Delete the files that no kept version uses. Older versions cannot be read after that."""
-        found = self._opened(table)
-        # A vacuum is two commits, whether it finds any file or not.
-        if found.unused(self._keep_hours):
-            found.vacuum(self._keep_hours)
+    def delete_unused(self, table: Table, needs: Needs) -> None:
+        """Delete the files that no kept version uses. Older versions cannot be read after that.
+
+        A vacuum is two commits, whether it finds any file or not. Files that this very call replaced are old
+        enough only if none is kept for any hour.
+        """
+        is_changed = bool(needs.pruned or needs.outdated or needs.spread or needs.files)
+        if needs.unused or (is_changed and not self._keep_hours):
+            self._opened(table).vacuum(self._keep_hours)
 
     def _open(self, name: str) -> HousekeptTable | None:
         return housekept_table(f"{self._root}/{name}", self._spark)
