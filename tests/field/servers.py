@@ -1,7 +1,8 @@
-"""Snapshots of one server in many forms: each is of a server of its own, and one night takes them all."""
+"""Many servers in one night: forms of the snapshot of one server, and the servers of several cases."""
 
 import csv
 import io
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import yaml
 from deltalake import write_deltalake
 
-from tests.field.running import AS_OF, Case, Row
+from tests.field.running import AS_OF, CASES, Case, Row
 
 CLEAN = "field-12-idle-server-crash"
 QUEUE = "dbo.MillQueue"
@@ -116,6 +117,36 @@ class Servers:
         return f"-{self.names.index(name) + 1:04d}-4000-8000-"
 
 
+class Fleet(Case):
+    """A project of the servers of several cases, each under a name of its own and with ids of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._snapshots: list[Row] = []
+
+    def add(
+        self,
+        name: str,
+        case: str,
+        settings: str = "settings.yaml",
+        change: Callable[[str], str] = lambda text: text,
+    ) -> Path:
+        """Add the server of a case; `change` is what else its files say. Gives the folder of its snapshot."""
+        [entry] = yaml.safe_load((CASES / case / settings).read_text())["snapshots"]
+        number = f"{len(self._snapshots):02}"
+        folder = self.folder / name
+        folder.mkdir()
+        for path in (CASES / case / entry["path"]).iterdir():
+            text = GUID.sub(rf"{number}\1", change(path.read_text()))
+            (folder / path.name).write_text(text.replace('"server":"MILL1"', f'"server":"{name}"'))
+        self._snapshots.append({**entry, "path": name, **({"instance": name} if "instance" in entry else {})})
+        self.configure(snapshots=self._snapshots)
+        return folder
+
+
+GUID = re.compile(r"\b[0-9A-Fa-f]{2}([0-9A-Fa-f]{6}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})\b")
+
+
 def _is_of(value: object, name: str, ids: str) -> bool:
     return isinstance(value, str) and (value == name or ids in value)
 
@@ -124,85 +155,10 @@ def _as_clean(value: object, name: str, ids: str) -> object:
     return value.replace(ids, OWN_IDS).replace(name, "MILL1") if isinstance(value, str) else value
 
 
-# --- How tools write a table ---
-
-
-def _null_words(table: Table) -> Table:
-    return [table[0], *[[value or "NULL" for value in row] for row in table[1:]]]
-
-
-def _sqlcmd(table: Table, separator: str, *, is_padded: bool, note: str) -> str:
-    """As sqlcmd does it: no quotes, a line of dashes, a count of rows; padded unless -W."""
-    rows = [[value.replace(separator, " ") for value in row] for row in _null_words(table)]
-    widths = [
-        max(map(len, column)) + 3 if is_padded else len(column[0]) for column in zip(*rows, strict=True)
-    ]
-    lines = [
-        separator.join(
-            value.ljust(width if is_padded else 0) for value, width in zip(row, widths, strict=True)
-        )
-        for row in rows
-    ]
-    dashes = separator.join("-" * width for width in widths)
-    return "\r\n".join([lines[0], dashes, *lines[1:], "", note, ""])
-
-
-def _export_csv(table: Table, separator: str = ",", *, has_type: bool = True) -> str:
-    more = [[*table[0], "RowError", "HasErrors"], *[[*row, "", "False"] for row in table[1:]]]
-    start = "#TYPE System.Data.DataRow\r\n" if has_type else ""
-    return start + text_of(more, separator, quoting=csv.QUOTE_ALL)
-
-
-def _upper_case(table: Table) -> str:
-    return text_of([[name.upper() for name in table[0]], *table[1:]])
-
-
-def _with_index(table: Table) -> str:
-    rows = [["", *table[0]], *[[str(number), *row] for number, row in enumerate(table[1:])]]
-    return text_of(rows, line_end="\n")
-
-
-def _mysql_null(table: Table) -> str:
-    return text_of([table[0], *[[each or r"\N" for each in row] for row in table[1:]]])
-
-
-def _braces(table: Table) -> str:
-    return text_of(
-        [[f"{{{each.lower()}}}" if each.count("-") == 4 else each for each in row] for row in table]
-    )
-
-
-UTF_8, UTF_16, UTF_16_BE = (b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")
-NO_MARK = (b"", "utf-8")
-TOOLS: dict[str, tuple[tuple[bytes, str], Callable[[Table], str]]] = {
-    "ssms-csv": (UTF_8, lambda table: text_of(_null_words(table))),
-    "ssms-tabs": (UTF_8, lambda table: text_of(_null_words(table), "\t")),
-    "sqlcmd-W": (NO_MARK, lambda table: _sqlcmd(table, ";", is_padded=False, note="(3 rows affected)")),
-    "sqlcmd-padded": (
-        NO_MARK,
-        lambda table: _sqlcmd(table, "|", is_padded=True, note="(3 Zeilen betroffen)"),
-    ),
-    "sqlcmd-french": (
-        (b"", "cp850"),
-        lambda table: _sqlcmd(table, ";", is_padded=True, note="(3 lignes affectées)"),
-    ),
-    "sqlcmd-u": (UTF_16, lambda table: _sqlcmd(table, "|", is_padded=False, note="(3 行受影响)")),
-    "export-csv-5": (NO_MARK, _export_csv),
-    "export-csv-semicolon": (NO_MARK, lambda table: _export_csv(table, ";", has_type=False)),
-    "export-csv-unicode": (UTF_16, lambda table: _export_csv(table, "\t")),
-    "big-endian": (UTF_16_BE, text_of),
-    "excel": (UTF_8, lambda table: "sep=;\r\n" + text_of(table, ";")),
-    "upper-case": (NO_MARK, _upper_case),
-    "pandas-index": (NO_MARK, _with_index),
-    "blank-lines": (NO_MARK, lambda table: "\r\n" + text_of(table) + "\r\n\r\n   \r\n"),
-    "mysql-null": (NO_MARK, _mysql_null),
-    "empty-quotes": (NO_MARK, lambda table: text_of(table, quoting=csv.QUOTE_ALL)),
-    "braces": (NO_MARK, _braces),
-}
-"""Byte order mark, encoding and text of a table that is read as the clean one is."""
-
-
-def write_as(tool: str, path: Path) -> None:
-    """Write a clean file as a tool does."""
-    (mark, encoding), text = TOOLS[tool]
-    path.write_bytes(mark + text(read_csv(path)).encode(encoding))
+def write_as_sqlcmd(path: Path, encoding: str = "utf-16") -> None:
+    """Write a clean file as `sqlcmd -u` does: padded, without quotes, with a line of dashes and a count."""
+    table = [[value.replace("|", " ") or "NULL" for value in row] for row in read_csv(path)]
+    widths = [max(map(len, column)) + 3 for column in zip(*table, strict=True)]
+    rows = ["|".join(map(str.ljust, row, widths)) for row in table]
+    lines = [rows[0], "|".join("-" * width for width in widths), *rows[1:], "", "(3 行受影响)", ""]
+    path.write_bytes("\r\n".join(lines).encode(encoding))

@@ -1,4 +1,4 @@
-"""Leaks by state, and advice that fits its place: captures as servers leave them."""
+"""Leaks by state, as captures of servers show them."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
-from tests.field.test_stopped import HARMFUL
 
 
 @pytest.fixture(scope="module")
@@ -60,37 +59,3 @@ def test_a_second_capture_tells_since_when(session: SparkSession, tmp_path: Path
     assert (found["endpoints"], found["not_known"]) == (43, [])
     since = {row["since"] for row in found["oldest"] if row["state"] == "DO"}
     assert since == {"2026-11-20T10:00:00Z"}
-
-
-def test_one_group_that_a_task_reads_needs_no_further_reader(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-43-one-conversation", tmp_path / "case")
-    night = case.published("latest").out
-    assert "MILL1.PressDB.JobQueue: all 400 messages are of one conversation group" in night
-    said = case.job("why", "--queue", "JobQueue").out
-    assert "1 activated task runs, and all messages are of one group" in said
-    assert "more readers do not help" in said
-    assert not [harm for text in (night, said) for harm in HARMFUL if harm in text]
-    sent = case.job("why", "--transmission").out
-    assert "from //press/Desk to //press/Old" in sent
-    assert "USE [PressDB]; ALTER QUEUE [archive].[OldQueue] WITH STATUS = ON" in sent
-    [place] = case.ask("why", "--transmission")["places"]
-    assert [cause["code"] for cause in place["causes"]] == ["queue_off"]
-
-    handle = "4d5d36ca-9c10-7b1b-4611-f8eddd59de44"
-    assert [each["kind"] for each in case.ask("why", "--conversation", handle)["places"]] == ["transmission"]
-    for name in ("", "4d5d36ca-9c10-7b1b-4611-f8eddd59de45"):
-        unknown = case.job("why", "--conversation", name)
-        assert (unknown.code, unknown.out) == (1, "")
-        assert f"conversation {name!r}: no endpoint has this" in unknown.err
-
-
-def test_an_application_that_was_notified_and_does_not_receive_comes_first(
-    session: SparkSession, tmp_path: Path
-) -> None:
-    case = Case.copied("field-47-external-activation", tmp_path / "case")
-    night = case.published("latest").out.splitlines()
-    first = night[night.index("Look at first") + 1]
-    assert "the application was notified and did not RECEIVE" in first
-    cause = case.ask("why")["causes"][0]
-    assert cause["code"] == "not_received"
-    assert cause["action"].startswith("look at the external application that was notified")

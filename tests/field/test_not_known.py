@@ -1,109 +1,109 @@
 """What no input says is not known: no finding, no advice and no difference rests on it."""
 
-from pathlib import Path
-
+import pytest
 from pyspark.sql import SparkSession
 
-from tests.field.running import Case
+from tests.field.running import Case, Outcome, Row
+from tests.field.servers import Fleet
 
 
-def test_whether_a_database_honors_priorities_is_not_known(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-33-honor-unknown", tmp_path / "case")
-    night, why, lint = case.published("latest"), case.job("why"), case.job("lint")
-    said = "hether MILL1.PressDB honors priorities is not known; the order to send holds if it does"
+def handle(server: int, number: int) -> str:
+    return f"{server:02}222222-AAAA-4BBB-8CCC-00000000000{number}"
+
+
+UNKNOWN, LISTED, WHOLE, FAR = range(4)
+
+
+@pytest.fixture(scope="module")
+def nights(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Outcome]:
+    """UNKNOWN shows a transmission queue alone; the others a queue and a listing of rules."""
+    fleet = Fleet(tmp_path_factory.mktemp("not-known"))
+    fleet.add("UNKNOWN", "field-33-honor-unknown")
+    fleet.add("LISTED", "field-31-vendor-listing")
+    whole = fleet.add("WHOLE", "field-31-vendor-listing")
+    with (whole / "conversation_priorities.csv").open("a") as file:
+        file.write("Rest,NULL,NULL,NULL,4\n")
+    fleet.add("FAR", "field-31-vendor-listing", "settings2.yaml")
+    return fleet, fleet.published("latest")
+
+
+@pytest.fixture(scope="module")
+def case(nights: tuple[Case, Outcome]) -> Case:
+    return nights[0]
+
+
+@pytest.fixture(scope="module")
+def differences(case: Case) -> Row:
+    found: Row = case.ask("differences")
+    return found
+
+
+def of(rows: list[Row], server: str) -> list[Row]:
+    return [row for row in rows if row["instance"] == server]
+
+
+def test_whether_a_database_honors_priorities_is_not_known(nights: tuple[Case, Outcome]) -> None:
+    case, night = nights
+    why = case.job("why", "--instance", "UNKNOWN").out
+    said = "hether UNKNOWN.PressDB honors priorities is not known; the order to send holds if it does"
     assert said in night.out
-    assert said in why.out
-    assert [text for text in (night.out, why.out, lint.out) if "ALTER DATABASE" in text] == []
+    assert said in why
+    assert [text for text in (night.out, why, case.job("lint").out) if "ALTER DATABASE" in text] == []
     columns = ("message_id", "position", "honored", "priority", "transmit_priority")
     rows = [tuple(row.values()) for row in case.table("transmission_schedule", columns)]
-    handle = "22222222-AAAA-4BBB-8CCC-00000000000"
     assert sorted(rows) == [
-        (f"{handle}1/initiator/0", 2, None, 3, 3),
-        (f"{handle}2/initiator/0", 3, None, 3, 3),
-        (f"{handle}3/initiator/0", 1, None, 8, 8),
+        (f"{handle(UNKNOWN, 1)}/initiator/0", 2, None, 3, 3),
+        (f"{handle(UNKNOWN, 2)}/initiator/0", 3, None, 3, 3),
+        (f"{handle(UNKNOWN, 3)}/initiator/0", 1, None, 8, 8),
     ]
+    assert [word for word in ("rule", "default", "end these") if word in why] == []
+    assert "from //press/Desk to //press/Job" in why
 
 
-def test_nothing_follows_from_what_no_input_has(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-33-honor-unknown", tmp_path / "case")
-    case.publish("latest")
-    answer = case.ask("differences")
-    assert (answer["rules"], answer["levels"]) == ([], [])
-    assert answer["rules_not_known"] == [{"instance": "MILL1", "database": "PressDB"}]
-    assert case.ask("lint") == []
-    why = case.job("why")
-    assert [word for word in ("rule", "default", "end these") if word in why.out] == []
-    assert "from //press/Desk to //press/Job" in why.out
-    handle = "22222222-AAAA-4BBB-8CCC-000000000001"
-    [endpoint] = case.ask("explain", "--conversation", handle)["endpoints"]
+def test_neither_side_nor_rules_of_an_endpoint_are_known(case: Case) -> None:
+    [endpoint] = case.ask("explain", "--conversation", handle(UNKNOWN, 1))["endpoints"]
     assert (endpoint["side_known"], endpoint["rules_known"]) == (False, False)
     assert (endpoint["by_present_rules"], endpoint["steps"]) == (None, [])
-    said = case.job("explain", "--conversation", handle).out
+    said = case.job("explain", "--conversation", handle(UNKNOWN, 1)).out
     assert "Initiator endpoint" not in said
     assert "not known whether it is the initiator's or the target's" in said
-    assert "The rules of MILL1.PressDB are not known" in said
+    assert "The rules of UNKNOWN.PressDB are not known" in said
 
 
-def test_the_listing_of_the_vendor_is_a_view_of_rules(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-31-vendor-listing", tmp_path / "case")
-    night = case.published("latest")
+def test_the_listing_of_the_vendor_is_a_view_of_rules(nights: tuple[Case, Outcome]) -> None:
+    case, night = nights
+    assert "LISTED/conversation_priorities.csv" in night.err
     assert "inner joins leave out rules with ANY" in night.err
     columns = ("name", "contract", "local_service", "remote_service", "level")
-    rules = [tuple(row.values()) for row in case.table("priority_rules", columns)]
-    assert sorted(rules) == [
+    rules = of(case.table("priority_rules"), "LISTED")
+    assert sorted(tuple(row[name] for name in columns) for row in rules) == [
         ("Rush", "//press/JobContract", "//press/Job", "//press/Desk", 8),
         ("Slow", "//press/JobContract", "//press/Job", None, 2),
     ]
-    levels = {row["position"]: row["priority"] for row in case.table("receive_schedule")}
-    assert levels == {1: 8, 2: 2}
-    # Whether a rule with ANY for the contract stands behind these is not known.
-    assert case.ask("differences")["rules_not_known"] == [{"instance": "MILL1", "database": "PressDB"}]
+    waiting = of(case.table("receive_schedule"), "LISTED")
+    assert {row["position"]: row["priority"] for row in waiting} == {1: 8, 2: 2}
 
 
-def test_a_listing_with_any_leaves_out_nothing(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-31-vendor-listing", tmp_path / "case")
-    with case.view("conversation_priorities").open("a") as file:
-        file.write("Rest,NULL,NULL,NULL,4\n")
-    night = case.published("latest")
-    assert "inner joins" not in night.err
-    assert case.ask("differences")["rules_not_known"] == []
+def test_what_the_listing_may_leave_out_is_not_known(nights: tuple[Case, Outcome], differences: Row) -> None:
+    """Whether a rule with ANY for the contract stands behind the others; a listing that has one is whole."""
+    names = {row["instance"] for row in differences["rules_not_known"]}
+    assert ({"UNKNOWN", "LISTED"} <= names, "WHOLE" in names) == (True, False)
+    assert "WHOLE/" not in nights[1].err
+    assert of(differences["rules"], "UNKNOWN") == of(differences["levels"], "UNKNOWN") == []
 
 
-def test_a_remote_service_that_is_not_known_rules_no_rule_out(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-31-vendor-listing", tmp_path / "case", "settings2.yaml")
-    case.publish("latest")
-    assert case.ask("differences")["levels"] == []
-    assert [finding for finding in case.ask("lint") if finding["code"] != "R307"] == []
+def test_a_remote_service_that_is_not_known_rules_no_rule_out(case: Case, differences: Row) -> None:
+    assert of(differences["levels"], "FAR") == []
+    findings = case.job("lint", "--format", "json").json
+    assert of(findings, "UNKNOWN") == []
+    assert [each for each in of(findings, "FAR") if each["code"] != "R307"] == []
     for number, level in ((1, 8), (2, 2)):
-        handle = f"22222222-AAAA-4BBB-8CCC-00000000000{number}"
-        [endpoint] = case.ask("explain", "--conversation", handle)["endpoints"]
+        [endpoint] = case.ask("explain", "--conversation", handle(FAR, number))["endpoints"]
         assert endpoint["given"] == {"level": level, "rule_name": None, "ladder_step": None}
         assert endpoint["by_present_rules"] is None
         [candidate] = endpoint["steps"][0]["candidates"]
         assert candidate["rule_name"] == "Rush"
         assert candidate["asks_for"] == {"remote_service": "//press/Desk"}
-        said = case.job("explain", "--conversation", handle).out
-        assert "fits if the remote service is //press/Desk; not known" in said
-        assert "would decide" not in said
-
-
-def test_what_two_captures_do_not_show_is_told_as_open(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-46-normal-day", tmp_path / "case")
-    case.publish("latest")
-    message = "57CDC10C-2FD6-065E-9E27-0044A2D5BBA7/initiator/0"
-    found = case.ask("explain", "--message", message)
-    between = {"from": "2026-11-19T10:00:00Z", "to": "2026-11-20T10:00:00Z"}
-    assert found["gone_between"] == {**between, "fate": "received_or_dropped"}
-    assert "it is gone between 2026-11-19T10:00:00Z and 2026-11-20T10:00:00Z" in found["state"]
-    assert "END_CONVERSATION" not in case.job("explain", "--message", message).out
-
-
-def test_a_table_that_lost_its_files_is_no_empty_one(session: SparkSession, tmp_path: Path) -> None:
-    case = Case.copied("field-46-normal-day", tmp_path / "case")
-    case.publish("latest")
-    for file in (case.folder / "warehouse" / "captures").rglob("*.parquet"):
-        file.unlink()
-    for job in ("why", "lint", "differences"):
-        asked = case.job(job)
-        assert asked.code == 1
-        assert "/warehouse/captures: the table can't be read (" in asked.err
+    said = case.job("explain", "--conversation", handle(FAR, 1)).out
+    assert "fits if the remote service is //press/Desk; not known" in said
+    assert "would decide" not in said

@@ -1,21 +1,31 @@
-"""Snapshots that have only some of the views, or views without rows, names or columns: what is known."""
+"""Exports of a server's views: as tools write them, and with only some views, rows, names or columns."""
 
-from datetime import UTC, datetime, timedelta
+import bz2
+import gzip
 from pathlib import Path
 
-import pyarrow.csv as pc
 import pytest
 
-from pipelines.storage.monitors import activated_between
 from tests.field.running import OpenCase, Row
-from tests.field.servers import CLEAN, QUEUE, Change, Servers, convert, leave_header
+from tests.field.servers import (
+    CLEAN,
+    QUEUE,
+    Change,
+    Servers,
+    convert,
+    leave_header,
+    read_csv,
+    text_of,
+    write_as_sqlcmd,
+    write_texts,
+)
 
 pytestmark = pytest.mark.slow
 
-TAKEN_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 LARGE = ("conversation_endpoints", "transmission_queue", QUEUE)
 SMALL = ("service_queues", "databases", "dm_broker_queue_monitors", "dm_broker_activated_tasks")
 NAMES = ("services", "service_contracts", "conversation_priorities")
+OTHER_FILES = ("notes.txt", "routes.csv", "Conversation_Endpoints.json", ".hidden.csv", "_SUCCESS")
 
 
 def endpoint(number: int) -> str:
@@ -38,17 +48,6 @@ def without_rows(*views: str, format: str = "csv") -> Change:
     return change
 
 
-def replaced(*changes: tuple[str, str, str]) -> Change:
-    """Texts of views that other texts stand in for."""
-
-    def change(snap: Path) -> None:
-        for view, old, new in changes:
-            path = snap / f"{view}.csv"
-            path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
-
-    return change
-
-
 def alone(*views: str, text: str | None = None) -> Change:
     def change(snap: Path) -> Row:
         for path in snap.glob("*.csv"):
@@ -61,17 +60,10 @@ def alone(*views: str, text: str | None = None) -> Change:
     return change
 
 
-def written(**content: bytes) -> Change:
-    def change(snap: Path) -> None:
-        for view, data in content.items():
-            (snap / f"dm_broker_{view}.csv").write_bytes(data)
-
-    return change
-
-
 def without_queues(snap: Path) -> None:
     (snap / "service_queues.csv").unlink()
-    written(queue_monitors=b"\xff\xfe", activated_tasks=b"\r\n")(snap)
+    (snap / "dm_broker_queue_monitors.csv").write_bytes(b"\xff\xfe")
+    (snap / "dm_broker_activated_tasks.csv").write_bytes(b"\r\n")
 
 
 def misspelt(snap: Path) -> Row:
@@ -81,63 +73,85 @@ def misspelt(snap: Path) -> Row:
         ("transmission_queue", "transmision_queue"),
     ):
         (snap / f"{view}.csv").rename(snap / f"{name}.csv")
-    written(queue_monitors=b"", activated_tasks=b"\xef\xbb\xbf")(snap)
+    (snap / "dm_broker_queue_monitors.csv").write_bytes(b"")
     return {"complete": ["conversation_endpoints"]}
 
 
-def many_rows(snap: Path) -> Row:
-    """A transmission queue alone, with a value with a line end far behind the header."""
-    path = snap / "transmission_queue.csv"
-    header, row = path.read_text().splitlines()
-    rows = [row.replace(",0,StockRequest", f",{number},StockRequest") for number in range(400)]
-    rows[-1] = rows[-1].replace("dialog, as", "dialog,\nas")
-    path.write_text("\n".join([header, *rows, ""]))
-    assert path.stat().st_size > 1 << 16
-    return alone("transmission_queue")(snap) or {}
+def with_null(snap: Path) -> None:
+    """A service of the name NULL."""
+    for view, old in (("conversation_priorities", ",GoldShop,9"), ("conversation_endpoints", ",GoldShop,,")):
+        write_texts(
+            snap / f"{view}.csv", lambda text, old=old: text.replace(old, old.replace("GoldShop", '"NULL"'))
+        )
 
 
 def joined_with_names(snap: Path) -> None:
-    """A view that was joined with names and state_desc needs no services and no contracts."""
-    table = pc.read_csv(snap / "conversation_endpoints.csv")
-    contracts = {65536: "OrderContract", 65537: "StockContract"}
-    services = {65536: "MillService", 65537: "MillOut"}
-    for name, title, names in (
-        ("service_contract_id", "Contract", contracts),
-        ("service_id", "local service", services),
-    ):
-        values = [names[number.as_py()] for number in table[name]]
-        table = table.set_column(table.schema.get_field_index(name), title, [values])
-    pc.write_csv(table.drop_columns(["state", "lifetime"]), snap / "conversation_endpoints.csv")
-    replaced(
-        ("conversation_priorities", "contract_id,local_service_id", "contract_name,local_service_name"),
-        ("conversation_priorities", "service_contract_name", "contract_name"),
-        ("conversation_priorities", ",65536,65536,", ",OrderContract,MillService,"),
-        ("conversation_priorities", ",65536,,", ",OrderContract,,"),
-    )(snap)
+    """A view that was joined with names and state_desc needs no contracts."""
+    path = snap / "conversation_endpoints.csv"
+    contracts = {"65536": "OrderContract", "65537": "StockContract"}
+    services = {"65536": "MillService", "65537": "MillOut"}
+    header, *rows = read_csv(path)
+    joined = []
+    for row in (dict(zip(header, values, strict=True)) for values in rows):
+        row["Contract"] = contracts[row.pop("service_contract_id")]
+        row["local service"] = services[row.pop("service_id")]
+        del row["state"], row["lifetime"]
+        joined.append(row)
+    path.write_text(text_of([[*joined[0]], *([*row.values()] for row in joined)]))
     (snap / "service_contracts.csv").unlink()
+    (snap / "conversation_priorities.csv").unlink()
 
 
-EMPTY = {
-    "small": SMALL,
-    "large": LARGE,
-    "names": ("conversation_endpoints", "services", "service_contracts"),
-    "all": (*LARGE, *SMALL, *NAMES),
+def by_sqlcmd(snap: Path) -> None:
+    for path in snap.glob("*.csv"):
+        write_as_sqlcmd(path)
+
+
+def packed(snap: Path) -> None:
+    """Half of the files by gzip, half by bzip2; the file of the queue has its name without the schema."""
+    for number, path in enumerate(sorted(snap.glob("*.csv"))):
+        name = "MILLQUEUE" if path.stem == QUEUE else path.stem
+        ending, pack = ((".CSV.GZ", gzip.compress), (".csv.Bz2", bz2.compress))[number % 2]
+        (snap / f"{name}{ending}").write_bytes(pack(path.read_bytes()))
+        path.unlink()
+
+
+def with_other_names(snap: Path) -> Row:
+    (snap / f"{QUEUE}.csv").rename(snap / "[dbo].[MILLQUEUE].CSV")
+    (snap / "conversation_endpoints.csv").rename(snap / "SYS.Conversation_Endpoints.csv")
+    return {"complete": ["sys.Conversation_Endpoints", "millqueue"]}
+
+
+def with_more(snap: Path) -> None:
+    """Other files, and monitors of other databases, where an id of a queue may be another queue's."""
+    path = snap / "dm_broker_queue_monitors.csv"
+    write_texts(path, lambda text: f"{text}7,245575913,NOTIFIED,,,4\n7,99,NOTIFIED,,,1\n")
+    for name in OTHER_FILES:
+        (snap / name).write_text("a,b\n1,2\n")
+    (snap / "old").mkdir()
+
+
+BY_TOOLS: dict[str, Change] = {
+    "unchanged": lambda snap: None,
+    "sqlcmd": by_sqlcmd,
+    "packed": packed,
+    "other names": with_other_names,
+    "more": with_more,
 }
-FORMATS = {"csv": ("names", "all"), "parquet": ("small",), "delta": ("large",)}
-WITHOUT_ROWS = {f"{name} of {format}": (name, format) for format, names in FORMATS.items() for name in names}
-JUST_AFTER = "2026-11-20 10:00:02.500"
+"""Forms that are read as the clean one is."""
+EMPTY = {
+    "small of parquet": without_rows(*SMALL, format="parquet"),
+    "large of delta": without_rows(*LARGE, format="delta"),
+    "names of csv": without_rows("conversation_endpoints", *NAMES[:2]),
+    "all of csv": without_rows(*LARGE, *SMALL, *NAMES),
+}
+"""Forms with views that have no rows."""
 FORMS: dict[str, Change] = {
-    **{form: without_rows(*EMPTY[name], format=format) for form, (name, format) in WITHOUT_ROWS.items()},
-    **{f"no {view}": without_rows(view) for view in ("services", "service_contracts")},
+    **BY_TOOLS,
+    **EMPTY,
+    **{f"no {view}": without_rows(view) for view in NAMES[:2]},
     "no queues": without_queues,
-    "odd values": replaced(
-        ("conversation_priorities", ",GoldShop,9", ',"NULL",9'),
-        ("conversation_endpoints", ",GoldShop,,", ',"NULL",,'),
-        # At or after the snapshot.
-        (QUEUE, "2026-11-20 09:31:00.000", JUST_AFTER),
-        ("transmission_queue", "2026-11-20 09:05:00.000", JUST_AFTER),
-        ("dm_broker_queue_monitors", "2026-11-20 09:00:00.000", JUST_AFTER),
-    ),
+    "null": with_null,
     "misspelt": misspelt,
     "queue alone": alone(QUEUE),
     "transmission alone": alone("transmission_queue"),
@@ -148,7 +162,6 @@ FORMS: dict[str, Change] = {
         "is_conversation_error,is_end_of_dialog\n"
         f"2026-11-20 09:05:00.000,{endpoint(9)},0,StockRequest,0,0\n",
     ),
-    "many rows": many_rows,
     "joined with names": joined_with_names,
 }
 
@@ -156,6 +169,30 @@ FORMS: dict[str, Change] = {
 @pytest.fixture(scope="module")
 def servers(open_case: OpenCase) -> Servers:
     return Servers(open_case(CLEAN), FORMS)
+
+
+@pytest.mark.parametrize("form", BY_TOOLS)
+def test_what_tools_write_is_read_as_a_clean_export(servers: Servers, form: str) -> None:
+    found = servers.tables(form)
+    assert found == servers.tables("unchanged")
+    counts = {"endpoints": 4, "receive_schedule": 3, "transmission_schedule": 1, "queue_monitors": 1}
+    assert {name: len(found[name]) for name in counts} == counts
+
+
+def test_complete_names_views_without_case_and_schema(servers: Servers) -> None:
+    views = servers.rows("snapshots", "other names")
+    assert {row["view"] for row in views if row["complete"]} == {"conversation_endpoints", QUEUE}
+
+
+def test_other_files_are_named(servers: Servers) -> None:
+    lines = [line for line in servers.night.err.splitlines() if "not read" in line]
+    told = [line.partition("snap-more/")[2] for line in lines if "snap-more/" in line]
+    assert told == [
+        "Conversation_Endpoints.json is not read: it is no .csv file; the nearest is conversation_endpoints",
+        "notes.txt is not read: it is no .csv file",
+        "old is not read: it is a folder, and views stand in no folder of their own",
+        "routes.csv is not read: no view has that name",
+    ]
 
 
 def received(servers: Servers, name: str) -> list[tuple[str, int]]:
@@ -172,10 +209,10 @@ IN_ORDER = [
 BY_HANDLE = [(id.replace("C0000000", "A0000000"), level) for id, level in IN_ORDER]
 
 
-@pytest.mark.parametrize("form", WITHOUT_ROWS)
+@pytest.mark.parametrize("form", EMPTY)
 def test_any_view_may_be_empty(servers: Servers, form: str) -> None:
     unresolved = [row for row in servers.rows("unresolved", form) if row["kind"] == "receive"]
-    waiting = 0 if QUEUE in EMPTY[WITHOUT_ROWS[form][0]] else 3
+    waiting = 0 if form in ("large of delta", "all of csv") else 3
     assert len(servers.rows("receive_schedule", form)) + len(unresolved) == waiting
 
 
@@ -197,9 +234,9 @@ def test_endpoints_without_any_names_say_nothing(servers: Servers, view: str) ->
 
 
 def test_null_in_quotes_is_a_name(servers: Servers) -> None:
-    rules = {row["name"]: row["remote_service"] for row in servers.rows("priority_rules", "odd values")}
+    rules = {row["name"]: row["remote_service"] for row in servers.rows("priority_rules", "null")}
     assert rules == {"GoldOrders": "NULL", "Orders": None}
-    known = {row["conversation_id"]: row["remote_service"] for row in servers.rows("endpoints", "odd values")}
+    known = {row["conversation_id"]: row["remote_service"] for row in servers.rows("endpoints", "null")}
     assert known[conversation(1)] == "NULL"
 
 
@@ -243,47 +280,8 @@ def test_messages_that_no_endpoint_has_are_told(servers: Servers) -> None:
     assert "Nothing waits" not in servers.night.out
 
 
-def test_a_value_with_line_ends_far_behind_the_header_is_one_value(servers: Servers) -> None:
-    assert len(servers.rows("transmission_schedule", "many rows")) == 400
-
-
 def test_names_stand_in_for_ids(servers: Servers) -> None:
     form = "joined with names"
     assert received(servers, form) == IN_ORDER
-    rules = [
-        (row["name"], row["contract"], row["local_service"]) for row in servers.rows("priority_rules", form)
-    ]
-    assert sorted(rules) == [
-        ("GoldOrders", "OrderContract", "MillService"),
-        ("Orders", "OrderContract", None),
-    ]
     ended = [row for row in servers.rows("endpoint_events", form) if row["event_type"] == "END_CONVERSATION"]
     assert [row["conversation_id"] for row in ended] == [conversation(3)]
-
-
-def test_times_at_or_after_the_snapshot_count_just_before_it(servers: Servers) -> None:
-    just_before, form = TAKEN_AT - timedelta(microseconds=1), "odd values"
-    arrived = {row["message_id"]: row["arrived_at"] for row in servers.rows("receive_schedule", form)}
-    assert arrived[f"{conversation(2)}/initiator/1"] == just_before
-    [waiting] = servers.rows("transmission_schedule", form)
-    assert waiting["sendable_at"] == just_before
-    [monitor] = servers.rows("queue_monitors", form)
-    assert monitor["last_activated_time"] > TAKEN_AT, "as it is written, for its zone is not documented"
-    assert activated_between(monitor) == (just_before, just_before)
-
-
-def test_a_later_snapshot_with_endpoints_says_whose_the_messages_are(servers: Servers) -> None:
-    """The tables are those of a log that had the endpoints from the start. It is last, as it adds a night."""
-    servers.add("queue alone", lambda snap: None, path="later", taken_at="2026-11-20T10:30:00Z")
-    servers.publish("2026-11-20T11:00:00Z")
-    known = {
-        (row["conversation_id"], row["remote_service"]) for row in servers.rows("endpoints", "queue alone")
-    }
-    assert known == {
-        (conversation(1), "GoldShop"),
-        (conversation(2), "SilverShop"),
-        (conversation(3), "SilverShop"),
-        (conversation(4), "Warehouse"),
-    }
-    rows = [row for row in servers.rows("receive_schedule", "queue alone") if row["as_of"] > TAKEN_AT]
-    assert {row["message_id"] for row in rows} == {id for id, _ in IN_ORDER}
