@@ -81,20 +81,17 @@ def test_a_trace_gives_events_of_several_tables(server: Case) -> None:
 
 def test_acknowledgements_that_go_with_messages_say_when_these_were_sent(server: Case) -> None:
     rows = server.table("sends")
-    found = {
-        (row["message_sequence_number"], row["fragment"], row["sent_at"].second, row["elevated"])
-        for row in rows
+    shared = ("instance", "database", "conversation_id", "sent_by_initiator", "level", "honor")
+    assert {tuple(row[name] for name in shared) for row in rows} == {
+        ("SQL1", "Claims", SECOND, True, 7, True)
     }
-    assert found == {(1, 0, 10, False), (2, 0, 11, True)}
-    assert {
-        (row["instance"], row["database"], row["conversation_id"], row["sent_by_initiator"]) for row in rows
-    } == {("SQL1", "Claims", SECOND, True)}
-    assert {(row["level"], row["honor"]) for row in rows} == {(7, True)}
-    acknowledged = {
-        row["message_sequence_number"]: row["acknowledged_at"] and row["acknowledged_at"].second
-        for row in rows
+    own = ("message_sequence_number", "fragment", "elevated")
+    assert {(*(row[name] for name in own), row["sent_at"].second) for row in rows} == {
+        (1, 0, False, 10),
+        (2, 0, True, 11),
     }
-    assert acknowledged == {1: 12, 2: None}
+    acknowledged = {row["message_sequence_number"]: row["acknowledged_at"] for row in rows}
+    assert (acknowledged[1].second, acknowledged[2]) == (12, None)
 
 
 def counts(server: Case, batch: int) -> tuple[Any, ...]:

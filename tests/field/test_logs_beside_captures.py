@@ -1,7 +1,7 @@
-"""A trace beside captures: they name its ids, give its conversations names, and show the server's clock."""
+"""Logs beside captures: these name what a trace numbers, and a DDL log tells what held between two."""
 
-from datetime import timedelta
-from typing import Any
+import json
+from datetime import datetime, timedelta
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,40 +10,69 @@ from tests.field.test_logs import trace
 from tests.support.capture_project import CaptureProject
 from tests.support.captures import Captured, capture_lines
 from tests.support.factories import NOON
-from tests.support.snapshot_views import conversation, shown, views
+from tests.support.snapshot_views import conversation, ready, shown, views
 
+QUEUES = ("InitiatorQueue", "TargetQueue", "NewQueue")
 SERVER = {"ServerName": "sql1", "DatabaseID": 9}
-BEGIN = {"EventClass": 124, "EventSubClass": 11, "RoleName": "initiator"}
-LOG = [
-    SERVER | BEGIN | {"StartTime": f"{NOON:%Y-%m-%d} 12:30:00", "GUID": conversation(1)},
+BEGIN = SERVER | {"EventClass": 124, "EventSubClass": 11, "RoleName": "initiator"}
+STARTED = SERVER | {"EventClass": 163, "EventSubClass": 1, "ObjectID": 12}
+TRACE = [
+    BEGIN | {"StartTime": f"{NOON:%Y-%m-%d} 12:30:00", "GUID": conversation(1)},
     # No capture shows this one.
-    SERVER | BEGIN | {"StartTime": f"{NOON:%Y-%m-%d} 12:31:00", "GUID": conversation(5)},
-    SERVER
-    | {"EventClass": 163, "EventSubClass": 1, "StartTime": f"{NOON:%Y-%m-%d} 12:32:00", "ObjectID": 12},
+    BEGIN | {"StartTime": f"{NOON:%Y-%m-%d} 12:31:00", "GUID": conversation(5)},
+    STARTED | {"StartTime": f"{NOON:%Y-%m-%d} 12:32:00"},
 ]
 """Rows between 11:30 and 11:32 UTC, as the server's clock is an hour ahead."""
+DDL = [
+    (20, "ALTER QUEUE dbo.TargetQueue WITH STATUS = OFF"),
+    (30, "ALTER SERVICE TargetService ON QUEUE dbo.NewQueue"),
+    (50, "ALTER QUEUE dbo.TargetQueue WITH STATUS = ON"),
+]
+"""Statements at minutes after noon, UTC."""
 
 
-def capture(hours: int, offset: int) -> list[str]:
-    """A capture some hours after noon, with the server's offset."""
-    given = views(conversation_endpoints=[shown(1, side) for side in (True, False)])
-    own = {"name": "B", "is_honor_broker_priority_on": True, "database_id": 9}
-    return capture_lines(
-        {"B": Captured({**given, "databases": [own]})},
-        taken_at=NOON + timedelta(hours=hours),
-        id=f"{hours}",
-        utc_offset_minutes=offset,
+def minute(number: int) -> datetime:
+    return NOON + timedelta(minutes=number)
+
+
+def capture(taken_at: datetime, *, queue: str = "NewQueue", offset: int = 60) -> list[str]:
+    """The target's service is bound to `queue`, where its message waits: ALTER SERVICE moves messages."""
+    switches = {"is_receive_enabled": True, "is_enqueue_enabled": True, "is_activation_enabled": False}
+    given = views(
+        databases=[{"name": "B", "is_honor_broker_priority_on": True, "database_id": 9}],
+        conversation_endpoints=[shown(1, side) for side in (True, False)],
+        service_queues=[
+            {"object_id": 11 + number, "name": name, "max_readers": 0, **switches}
+            for number, name in enumerate(QUEUES)
+        ],
+        services=[
+            {"service_id": 1, "name": "InitiatorService", "service_queue_id": 11},
+            {"service_id": 2, "name": "TargetService", "service_queue_id": 11 + QUEUES.index(queue)},
+        ],
+        **{"dbo.TargetQueue": [], "dbo.NewQueue": []} | {f"dbo.{queue}": [ready(1, False, 0)]},
     )
+    id = f"{taken_at}"
+    return capture_lines({"B": Captured(given)}, taken_at=taken_at, id=id, utc_offset_minutes=offset)
 
 
 @pytest.fixture(scope="module")
 def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> CaptureProject:
-    log = {"name": "trace", "path": "trace", "format": "csv", "mapping": "sql-trace"}
-    project = CaptureProject(tmp_path_factory.mktemp("trace") / "project", inputs={"logs": [log]})
-    (project.folder / "trace").mkdir()
-    (project.folder / "trace" / "1.csv").write_text(trace(*LOG))
-    project.add(capture(0, 60), "12.jsonl")
-    project.run()
+    """Captures at noon and at 13:00, and nights at 12:00, 12:25 and 13:00; times of both logs are local."""
+    trace_of = {"name": "trace", "path": "trace", "format": "csv", "mapping": "sql-trace"}
+    ddl = {"path": "ddl.jsonl", "format": "ddl-log", "instance": "SQL1"}
+    folder = tmp_path_factory.mktemp("logs") / "project"
+    project = CaptureProject(folder, inputs={"logs": [trace_of]}, rules=[ddl])
+    (folder / "trace").mkdir()
+    (folder / "trace" / "1.csv").write_text(trace(*TRACE))
+    rows = [
+        {"PostTime": f"{minute(60 + at):%FT%T}.000", "DatabaseName": "B", "CommandText": text}
+        for at, text in DDL
+    ]
+    (folder / "ddl.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    project.add(capture(NOON, queue="TargetQueue"), "12.jsonl")
+    project.add(capture(minute(60)), "13.jsonl")
+    for at in (0, 25, 60):
+        project.run(minute(at))
     return project
 
 
@@ -51,27 +80,48 @@ def test_captures_name_what_a_trace_says_by_number(project: CaptureProject) -> N
     [task] = [row for row in project.table("queue_events") if row["event_type"] == "TASK_STARTED"]
     names = (task["instance"], task["database"], task["queue"], task["event_time"].isoformat()[11:16])
     assert names == ("SQL1", "B", "TargetQueue", "11:32")
-
-
-def test_a_beginning_has_the_names_that_a_capture_shows(project: CaptureProject) -> None:
-    [begin] = [
-        row
-        for row in project.table("endpoint_events")
-        if row["event_type"] == "BEGIN_DIALOG" and row["seen_at"] is None
-    ]
+    events = [row for row in project.table("endpoint_events") if row["event_type"] == "BEGIN_DIALOG"]
+    [begin] = [row for row in events if row["seen_at"] is None]
     assert (begin["conversation_id"], begin["event_time"].isoformat()[11:16]) == (conversation(1), "11:30")
     assert begin["remote_service"] == "TargetService"
     assert begin["conversation_group_id"] is not None
     [row] = [row for row in project.table("batches") if row["source"] == "logs/trace"]
-    counts: dict[str, Any] = dict(row["counts"])
-    assert (row["events"], counts) == (2, {"incomplete_124_11": 1})
+    assert (row["events"], dict(row["counts"])) == (2, {"incomplete_124_11": 1})
+
+
+def test_the_history_has_the_moments_of_the_statements(project: CaptureProject) -> None:
+    facts = {
+        (row["name"], row["value"], row["valid_from"], row["valid_to"], row["source"])
+        for row in project.table("catalog_history")
+        if row["name"] in ("TargetQueue", "TargetService") and row["attribute"] in ("on", "queue")
+    }
+    assert facts == {
+        ("TargetQueue", "on", None, minute(20), "snapshot"),
+        ("TargetQueue", "off", minute(20), minute(50), "ddl-log"),
+        ("TargetQueue", "on", minute(50), None, "ddl-log"),
+        ("TargetService", "TargetQueue", None, minute(30), "snapshot"),
+        ("TargetService", "NewQueue", minute(30), None, "ddl-log"),
+    }
+    changes = project.ask("changes", "--since", f"{NOON:%FT%TZ}", "--as-of", f"{minute(60):%FT%TZ}")
+    assert [(each["name"], each["old"], each["new"]) for each in changes["catalog"]] == [
+        ("TargetService", "TargetQueue", "NewQueue")
+    ]
+
+
+def test_the_queue_is_off_between_the_statements(project: CaptureProject) -> None:
+    rows = project.table("receive_schedule")
+    assert {row["as_of"]: (row["state"], row["held_since"], row["held_source"]) for row in rows} == {
+        NOON: ("ready", None, None),
+        minute(25): ("queue_off", minute(20), "log"),
+        minute(60): ("ready", None, None),
+    }
 
 
 def test_a_time_between_captures_with_two_offsets_needs_a_zone(project: CaptureProject) -> None:
-    project.add(capture(6, 0), "18.jsonl")
-    late = SERVER | {"EventClass": 163, "EventSubClass": 1, "ObjectID": 12}
-    (project.folder / "trace" / "2.csv").write_text(trace(late | {"StartTime": f"{NOON:%Y-%m-%d} 15:00:00"}))
-    found = project.nightly((NOON + timedelta(hours=7)).isoformat())
+    project.add(capture(minute(360), offset=0), "18.jsonl")
+    late = STARTED | {"StartTime": f"{NOON:%Y-%m-%d} 15:00:00"}
+    (project.folder / "trace" / "2.csv").write_text(trace(late))
+    found = project.nightly(minute(420).isoformat())
     assert found.code == 2
     assert "inputs.logs/trace: captures do not show the offset of SQL1 at" in found.err
     assert "add zone: Europe/Berlin" in found.err

@@ -82,20 +82,3 @@ def test_rules_and_queues_have_the_times_of_the_ddl_log(sample: Case) -> None:
     ]
     off, back = at("2026-10-25T02:05:00"), at("2026-10-25T02:15:00")
     assert sorted(on, key=str) == sorted([("off", off, back), ("on", back, None)], key=str)
-
-
-def test_logs_alone_need_no_other_input(sample: Case, tmp_path: Path) -> None:
-    """Numbers without names leave their rows incomplete; the catalog names what there is."""
-    shutil.copytree(SAMPLE / "xe-flat", tmp_path / "xe-flat")
-    alone = Case(tmp_path)
-    queues = [{"name": "IntakeQueue"}, {"name": "DeskQueue"}]
-    alone.set_catalog({"name": "SQL1", "databases": [{"name": "Claims", "queues": queues}]})
-    log = {"path": "xe-flat", "format": "csv", "mapping": "xe-flat"}
-    alone.configure(inputs={"logs": [log]})
-    alone.publish(AS_OF)
-    [batch] = alone.table("batches")
-    assert (batch["source"], batch["accepted"], dict(batch["counts"])) == (
-        "logs/1",
-        1,
-        {"incomplete_broker_activation_1": 1},
-    )
