@@ -1,6 +1,5 @@
 """Replays of logs whose figures follow by hand."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,23 +13,15 @@ LOGS = ("end-at-arrival", "where-held", "where-readers", "drain-end")
 """Logs of queue Q of database D, each of one instance."""
 
 
-def night_of(folder: Path, *logs: str, queue_events: bool) -> Case:
-    """A night on these logs; the instance of a log has its name."""
-    case = Case(folder)
-    events: dict[str, list[Row]] = {source: [] for source in (EVENTS if queue_events else EVENTS[:2])}
-    for log in logs:
-        of_case = log_of(f"replay-{log}", log)
-        for source, rows in events.items():
-            rows.extend(of_case[source])
-    case.set_log(events)
-    case.set_catalog(*(instance_of(f"replay-{log}", log) for log in logs))
-    case.publish(NOON)
-    return case
-
-
 @pytest.fixture(scope="module")
 def logged(session: object, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    return night_of(tmp_path_factory.mktemp("logged"), *LOGS, queue_events=True)
+    """A night on these logs; the instance of a log has its name."""
+    case = Case(tmp_path_factory.mktemp("logged"))
+    logs = [log_of(f"replay-{log}", log) for log in LOGS]
+    case.set_log({source: [row for log in logs for row in log[source]] for source in EVENTS})
+    case.set_catalog(*(instance_of(f"replay-{log}", log) for log in LOGS))
+    case.publish(NOON)
+    return case
 
 
 def played(case: Case, log: str, *options: str, end: str = ELEVEN) -> tuple[str, Row, Row]:
@@ -93,22 +84,3 @@ def test_an_empty_period_is_for_a_drain(logged: Case) -> None:
         "error: command line: --from 2026-11-20T10:00:00Z is not before --to 2026-11-20T10:00:00Z; name an "
         "earlier --from or a later --to, or add --drain\n"
     )
-
-
-def test_without_queue_events_the_work_is_told_not_to_be_known(session: object, tmp_path: Path) -> None:
-    case = night_of(tmp_path, "where-readers", "end-at-arrival", queue_events=False)
-    sentence, _, queue = played(case, "where-readers")
-    assert figures(queue, "readers", "busy_seconds", "utilisation") == (None, None, None)
-    said = "no queue events, so it does not say how long work takes: what was received takes no time"
-    assert said in sentence
-    assert "the log knows no readers of 1 queue: give --readers N" in sentence
-    assert "follows the log in all" not in sentence
-    # Nothing was received and nobody reads: neither the log nor the replay has a wait, and they do not agree.
-    out = case.folder / "answer"
-    asked = ("--from", TEN, "--to", ELEVEN, "--queue", "end-at-arrival.D.Q", "--out", out)
-    shown = "\n".join(case.lines("replay", *asked))
-    [waits] = table_of(out, "replay_waits")
-    assert figures(waits, "served", "unserved") == (0, 1)
-    assert "in 1 of 1 queue nothing can be compared with the log" in shown
-    assert "follows the log in 0 of 1 queue" in shown
-    assert "not known" in shown

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.field.running import AS_OF, OpenCase, Row, parts_of, rewrite
+from tests.field.running import OpenCase, Row, parts_of, rewrite
 from tests.field.servers import Servers
 
 pytestmark = pytest.mark.slow
@@ -61,14 +61,6 @@ def test_what_the_server_says_stands_first(servers: Servers, tmp_path: Path) -> 
     assert finding["details"] == [{"messages": 1, "text": text} for text in SAID]
 
 
-def test_nothing_waits_is_an_answer(servers: Servers) -> None:
-    assert servers.case.lines("next", "--queue", "STUCK.MillDB.MillQueue") == [
-        "Received next at 2026-11-20T10:00:00Z: STUCK.MillDB.MillQueue: nothing waits there"
-    ]
-    found = servers.case.ask("next", "--queue", "STUCK.MillDB.MillQueue")
-    assert (found["next"], found["held_back"], found["queue_off"]) == ([], {}, None)
-
-
 def test_levels_of_a_snapshot_are_not_checkable(servers: Servers) -> None:
     """The server's own levels always agree with themselves; today's rules may give others."""
     found = servers.case.ask("conformance")
@@ -82,20 +74,17 @@ def test_levels_of_a_snapshot_are_not_checkable(servers: Servers) -> None:
 
 
 def test_closed_endpoints_that_the_server_keeps(servers: Servers) -> None:
+    """One snapshot does not tell since when."""
     case = servers.case
-    # One snapshot does not tell since when; days later the newest snapshot is still the same.
-    three_days_later = "2026-11-23T10:00:00Z"
-    case.publish(three_days_later)
-    for as_of in (AS_OF, three_days_later):
-        found = case.ask("leaks", "--as-of", as_of)
-        not_known = [(row["state"], row["endpoints"]) for row in found["not_known"]]
-        assert (not_known, found["endpoints"]) == ([("CD", 3), ("DI", 1), ("ER", 1)], 0)
+    found = case.ask("leaks")
+    not_known = [(row["state"], row["endpoints"]) for row in found["not_known"]]
+    assert (not_known, found["endpoints"]) == ([("CD", 3), ("DI", 1), ("ER", 1)], 0)
     said = {
         "BC": "CLOSED (CD): both sides have ended, and the server still keeps it.",
         "BD": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages.",
         "BE": "DISCONNECTED_INBOUND (DI): the far side has ended, and this one has not.",
     }
-    explain = ("explain", "--as-of", AS_OF, "--conversation")
+    explain = ("explain", "--conversation")
     for ending, text in said.items():
         lines = case.lines(*explain, f"C0000000-0002-4000-8000-0000000002{ending}")
         assert f"The snapshot of 2026-11-20T10:00:00Z shows it {text}" in lines
