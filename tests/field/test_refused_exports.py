@@ -268,10 +268,10 @@ def test_files_are_refused_each_in_one_line(open_case: OpenCase) -> None:
         named = re.findall(r"^(?:error:)? *(snap\d+)/(.+)", err, re.MULTILINE)
         assert len(named) == len(dict(named)) > 0, night.err
         told |= named
-    for (view, _, says), (snap, line) in zip(REFUSED, sorted(told.items()), strict=True):
+    for (view, _, says), (folder, line) in zip(REFUSED, sorted(told.items()), strict=True):
         expected = says if says.startswith(view) else f"{view}.csv: {says}"
         pattern = re.escape(expected).replace(re.escape("..."), ".*")
-        assert re.fullmatch(pattern, line.replace(f"{snap}/", "")), line
+        assert re.fullmatch(pattern, line.replace(f"{folder}/", "")), line
 
 
 def test_a_name_that_may_be_two_queues_is_refused(open_case: OpenCase) -> None:

@@ -103,8 +103,8 @@ def test_a_database_whose_broker_is_off_is_told_where_nothing_waits(answer: Answ
     assert place.items() <= finding.items()
     assert finding["messages"] == 0
     assert "ALTER DATABASE [PressDB] SET ENABLE_BROKER" in finding["action"]
-    place = "Database EMPTY.PressDB: 0 messages wait, and Service Broker is off in EMPTY.PressDB"
-    assert place in answer.text.replace("\n- ", ": ")
+    said = "Database EMPTY.PressDB: 0 messages wait, and Service Broker is off in EMPTY.PressDB"
+    assert said in answer.text.replace("\n- ", ": ")
     columns = ["instance", "code", "database", "queue", "messages"]
     [kept] = [row for row in answer.case.table("findings", columns) if row["instance"] == "EMPTY"]
     assert kept == {name: finding[name] for name in columns}
