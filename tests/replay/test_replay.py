@@ -331,6 +331,11 @@ def test_it_is_told_on_one_screen(
     assert (enough["readers"], enough["locked"]) == (2, False)
     assert [row["empty_at"] for row in result["queues"]] == [at(4).strftime("%Y-%m-%dT%H:%M:%SZ")]
 
+    assert job.main([*asked, "--readers", "1..2"]) == 0
+    shown = capsys.readouterr().out
+    assert "Waits by number of readers" in shown
+    assert "SQL1.B.TargetQueue: each more reader of this range still helps" in shown
+
 
 @pytest.mark.slow
 def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSession, night: Night) -> None:

@@ -1,10 +1,9 @@
-"""The sample's packing station; `test_packing.py` finds what is injected into its log."""
+"""The sample's packing station: its readers keep to the levels, but for one thing of each kind."""
 
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pyarrow as pa
 import pytest
 
 from dev.generator import presets
@@ -14,6 +13,7 @@ from dev.generator.rush import Station
 from dev.generator.rush_log import rush_tables
 from dev.generator.world import Rush
 from schemas.events import CONTRACTS
+from tests.support.packing import Row
 
 
 def plan_of(seed: int) -> Plan:
@@ -26,13 +26,54 @@ def rush_of(plan: Plan) -> Rush:
 
 
 @pytest.fixture(scope="module")
-def tables() -> dict[str, pa.Table]:
+def rows() -> dict[str, list[Row]]:
     plan = plan_of(1)
-    return dict(rush_tables(rush_of(plan), plan=plan))
+    return {source: table.to_pylist() for source, table in rush_tables(rush_of(plan), plan=plan)}
 
 
-def test_the_log_is_that_of_real_readers_and_of_an_operator_who_names_what_he_receives(tables):
-    events = tables["queue_events"].to_pylist()
+def passed_by_tasks(rows: dict[str, list[Row]]) -> list[Row]:
+    """RECEIVEs of the two tasks while a group that was logged with a higher level was free, in order."""
+    created = [row for row in rows["endpoint_events"] if row["event_type"] == "DIALOG_CREATED"]
+    group_of = {row["conversation_id"]: row["conversation_group_id"] for row in created}
+    level_of = {row["conversation_group_id"]: row["logged_priority"] for row in created}
+    happened = [row for row in rows["queue_events"] if row["queue"] == "PackingQueue"] + [
+        row for row in rows["message_events"] if row["event_type"] == "DELIVERED" and row["sent_by_initiator"]
+    ]
+    ready, held, found = Counter[str](), dict[str, tuple[str, int]](), []
+    tasks = sorted({row["session_id"] for row in happened if row["event_type"] == "TASK_STARTED"})
+    for row in sorted(happened, key=lambda row: row["event_time"]):
+        group = row.get("conversation_group_id")
+        if row["event_type"] == "DELIVERED":
+            ready[group_of[row["conversation_id"]]] += 1
+        elif row["event_type"] == "RECEIVE" and group:
+            locked = {other for other, _ in held.values()}
+            better = [each for each in +ready if each not in locked and level_of[each] > level_of[group]]
+            if better and row["session_id"] in tasks:
+                found.append({**row, "goes_on": group in locked, "passed": better})
+            held[row["transaction_id"]] = group, ready.pop(group)
+        elif row["event_type"] in ("COMMIT", "ROLLBACK"):
+            group, taken = held.pop(row["transaction_id"])
+            ready[group] += taken * (row["event_type"] == "ROLLBACK")
+    return found
+
+
+def test_the_tasks_keep_to_the_logged_levels_but_where_something_is_injected(rows):
+    rush = rush_of(plan_of(1))
+    found = passed_by_tasks(rows)
+    assert sum(row["goes_on"] for row in found) == len(rush.going_on)
+    others = [row for row in found if not row["goes_on"]]
+    assert len(others) == len(rush.late) + len(rush.sending)
+    assert all(len(row["passed"]) == 1 for row in others)
+    # Each injected answer is near a receive that passed its group.
+    sent = [row for row in rows["message_events"] if row["event_type"] == "SENT"]
+    answered_at = [row["event_time"] for row in sent if not row["sent_by_initiator"]]
+    assert len(answered_at) == 3
+    for answered in answered_at:
+        assert any(0 < (answered - row["event_time"]).total_seconds() < 0.01 for row in found)
+
+
+def test_the_log_is_that_of_real_readers_and_of_an_operator_who_names_what_he_receives(rows):
+    events = rows["queue_events"]
     named = [row["event_type"] for row in events if row["has_where"]]
     assert named == ["RECEIVE"] * len(rush_of(plan_of(1)).by_hand)
     counted = Counter(row["event_type"] for row in events)
@@ -44,11 +85,11 @@ def test_the_log_is_that_of_real_readers_and_of_an_operator_who_names_what_he_re
     assert not any(row["conversation_group_id"] or row["transaction_id"] for row in nothing)
 
 
-def test_what_is_required_is_there(tables):
+def test_what_is_required_is_there(rows):
     for source, contract in CONTRACTS.items():
-        for column in contract.columns:
-            assert column.nullable or tables[source][column.name].null_count == 0, column.name
-        assert len(set(tables[source]["event_id"].to_pylist())) == len(tables[source])
+        required = [column.name for column in contract.columns if not column.nullable]
+        assert [name for name in required if any(row[name] is None for row in rows[source])] == []
+        assert len({row["event_id"] for row in rows[source]}) == len(rows[source])
 
 
 @pytest.mark.parametrize("seed", [1, 2])
