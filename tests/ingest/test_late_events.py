@@ -1,106 +1,166 @@
-"""Events that come late, for what is closed by then, change the tables as if they had come in time."""
+"""Events that come late, for what is closed by then, change the tables as if they had come in time.
 
-from collections.abc import Callable
+Where early days were pruned, they change the tables as in a warehouse that was never pruned.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.ingest import days, ingest as fold, late_events as late
+from pipelines.ingest import days, ingest as fold
 from pipelines.nightly.night import describe
-from tests.support.factories import Events, at, by_source, catalog, endpoint_event, message_event, queue_event
+from pipelines.storage.maintain import maintain
+from schemas.events import CREATIONS
+from schemas.ledger import ENDPOINTS
+from tests.support.factories import (
+    Events,
+    Row,
+    at,
+    by_source,
+    catalog,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
 from tests.support.harness import SOURCES, Project, difference, one_log
 from tests.support.model import simulate
-from tests.support.nights import at_other_times, stretched
+from tests.support.nights import stretched
 from tests.support.random_logs import PUBLIC, project_of, random_logs
 from tests.support.strategies import Log
 from tests.support.strategies.base import START
 
-pytestmark = pytest.mark.long
-
 LOGS = 8
-LATER = timedelta(days=10)
-OF_THE_FIRST = START + timedelta(hours=40)
 SHARE_OF_LATE = 0.15
+FIRST_LEFT = START.date() + timedelta(days=2)
+"""Of a log of four days, of which a batch each was ingested; the day before the newest one."""
+AS_OFS = (START + timedelta(hours=34), START + timedelta(hours=80))
+"""Moments of days that are left, from the first one on."""
+LEDGER = ENDPOINTS.name, "endpoint_events", "message_events", "queue_events"
+Tables = Mapping[str, Sequence[Row]]
 
 
-WAYS_BACK = {
-    "all history": (late.SMALL_HISTORY, days.FULL_SHARE),
-    "in reach, on days of few events": (0, 0.1),
-}
+def with_ends(log: Log, random: Random) -> Log:
+    """The log with an end of both endpoints of most conversations, as random ones seldom end."""
+    ends = []
+    names = sorted({row["conversation_id"] for row in log.endpoint_events})
+    chosen = {name for name in names if random.random() < 0.7}
+    for row in log.endpoint_events:
+        if row["event_type"] in CREATIONS and row["conversation_id"] in chosen:
+            moment = row["event_time"] + timedelta(hours=random.randrange(30))
+            for side in (True, False):
+                id = f"end {side} {row['event_id']}"
+                changes = {"event_type": "END_CONVERSATION", "is_initiator": side, "event_time": moment}
+                ends.append({**row, **changes, "event_id": id})
+    return replace(log, endpoint_events=[*log.endpoint_events, *ends])
 
 
-@pytest.fixture(params=WAYS_BACK)
-def way_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How closed rows are found, and which days are full."""
-    history, share = WAYS_BACK[request.param]
-    monkeypatch.setattr(fold, "SMALL_HISTORY", history)
-    monkeypatch.setattr(days, "FULL_SHARE", share)
+def dealt(log: Log, random: Random) -> tuple[list[Events], list[Events]]:
+    """The events by their UTC day, and two parts of those of days that are left, which come late."""
+    in_time: dict[date, Events] = {}
+    late: list[Events] = [{source: [] for source in SOURCES} for _ in range(2)]
+    for source, rows in log.events.items():
+        for row in rows:
+            day = row["event_time"].date()
+            of_day = in_time.setdefault(day, {source: [] for source in SOURCES})
+            is_late = day >= FIRST_LEFT and random.random() < SHARE_OF_LATE
+            (random.choice(late) if is_late else of_day)[source].append(row)
+    return [in_time[day] for day in sorted(in_time)], late
 
 
-def require_equal_at(project: Project, log: Log, as_of: datetime) -> None:
+def tables_of(project: Project, names: Iterable[str]) -> dict[str, list[Row]]:
+    return {name: project.table(name) for name in names}
+
+
+def left(tables: Tables) -> dict[str, list[Row]]:
+    """The rows of the ledger's tables that are open or were closed on a day that is left."""
+    return {
+        name: [row for row in tables[name] if row["closed_on"] is None or row["closed_on"] >= FIRST_LEFT]
+        for name in LEDGER
+    }
+
+
+def of_rows_left(late: Events, tables: Tables) -> Events:
+    """The late events that refer to no row that was closed on a pruned day."""
+    names = ("message_id", "conversation_id", "transaction_id")
+    rows = [row for name in LEDGER for row in tables[name] if row["closed_on"]]
+    pruned = [row for row in rows if row["closed_on"] < FIRST_LEFT]
+    ids = {(name, row[name]) for row in pruned for name in names if row.get(name) is not None}
+    return {
+        source: [row for row in rows if not ids & {(name, row.get(name)) for name in names}]
+        for source, rows in late.items()
+    }
+
+
+def require_same(found: Tables, expected: Tables) -> None:
+    for name, rows in expected.items():
+        assert difference(found[name], rows) == [], name
+
+
+def require_model(tables: Tables, log: Log, as_of: datetime) -> None:
     """The model's tables of one as_of; others may be there as well."""
     expected = simulate(log.events, **log.settings | {"as_of": as_of})
-    for table in PUBLIC:
-        columns = list(expected[table][0]) if expected[table] else ["as_of"]
-        rows = [row for row in project.table(table) if row.get("as_of", as_of) == as_of]
-        found = [{name: row[name] for name in columns} for row in rows]
-        assert difference(found, expected[table]) == [], (table, as_of)
+    for name in PUBLIC:
+        columns = list(expected[name][0]) if expected[name] else ["as_of"]
+        rows = [row for row in tables[name] if row.get("as_of", as_of) == as_of]
+        found = [{column: row[column] for column in columns} for row in rows]
+        assert difference(found, expected[name]) == [], (name, as_of)
 
 
-def dealt(events: Events, random: Random) -> tuple[Events, Events]:
-    """The events in time, and those that come late."""
-    in_time: Events = {source: [] for source in SOURCES}
-    late: Events = {source: [] for source in SOURCES}
-    for source, rows in events.items():
-        for row in rows:
-            (late if random.random() < SHARE_OF_LATE else in_time)[source].append(row)
-    return in_time, late
+@pytest.mark.long
+def test_late_events_equal_the_model_and_a_pruned_warehouse(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two batches of late events: closed rows are searched for in reach, then everywhere.
 
+    In reach, no late event finds rows closed before its own day, so pruning changes nothing. Everywhere, they
+    find all rows; those that refer to pruned rows are left out.
+    """
+    log = with_ends(stretched(one_log(random_logs(LOGS, 51)), 4), Random(52))
+    in_time, (first, second) = dealt(log, Random(51))
+    whole = project_of(tmp_path / "whole", log, activation=None)
+    for events in in_time:
+        whole.add(events)
+        whole.take_in(session)
+    pruned = whole.copied(tmp_path / "pruned")
+    for file in pruned.folder.glob("*_events/*.jsonl"):
+        file.unlink()
+    root = str(pruned.folder / "warehouse")
+    lines = maintain(root, keep_event_days=1, keep_hours=0, spark=session)
+    assert [line.partition(": delete ")[0] for line in lines[:4]] == list(LEDGER)
+    require_same(tables_of(pruned, LEDGER), left(tables_of(whole, LEDGER)))
 
-@pytest.mark.usefixtures("way_back")
-def test_late_events_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
-    """Three days in the first night but for every seventh event, which comes with a log of days later."""
-    both = one_log(random_logs(2 * LOGS, 41))
-    first = stretched(_part(both, lambda mark: mark < LOGS), 3)
-    second = at_other_times(_part(both, lambda mark: mark >= LOGS), lambda moment: moment + LATER)
-    log = replace(
-        both,
-        rules=[*first.rules, *second.rules],
-        **{source: [*first.events[source], *second.events[source]] for source in SOURCES},
-        top=None,
-        starvation=None,
-        blocks=None,
-    )
-    in_time, late = dealt(first.events, Random(41))
-    project = project_of(tmp_path, log)
-    project.add(in_time)
-    project.take_in(session)
-    project.add({source: [*late[source], *second.events[source]] for source in SOURCES})
-    project.run(session, second_as_of := START + LATER + timedelta(hours=15))
-    assert any(row["closed_on"] and row["fold"] == 1 for row in project.table("message_events"))
-    moved = [row for row in project.table("message_events") if row["batch"] == 1 and row["fold"] == 2]
-    assert {row["closed_on"] is None for row in moved} == {True, False}
-    require_equal_at(project, log, second_as_of)
-    describe(project.warehouse(session), project.settings(), OF_THE_FIRST)
-    require_equal_at(project, log, OF_THE_FIRST)
-    for source in SOURCES:
-        columns = list(log.events[source][0])
-        assert difference(project.table(source, columns), log.events[source]) == [], source
+    both = (whole, pruned)
+    with monkeypatch.context() as patched:
+        patched.setattr(fold, "SMALL_HISTORY", 0)
+        patched.setattr(days, "FULL_SHARE", 0.1)
+        for project in both:
+            project.add(first)
+            project.take_in(session)
+    second = of_rows_left(second, tables_of(whole, LEDGER))
+    for project in both:
+        project.add(second)
+        project.run(session, AS_OFS[1])
+        describe(project.warehouse(session), project.settings(), AS_OFS[0])
 
-
-def _part(log: Log, belongs: Callable[[int], bool]) -> Log:
-    """The logs of `one_log` whose marks belong; with the catalog of all."""
-    parts = {
-        name: [row for row in rows if belongs(int(row["instance"][:2]))]
-        for name, rows in {**log.events, "rules": log.rules}.items()
+    expected, found = (tables_of(project, {*LEDGER, *PUBLIC}) for project in both)
+    require_same(found, expected | left(expected))
+    assert pruned.table("rejected_events") == []
+    known = {
+        source: [row for events in (*in_time, first, second) for row in events[source]] for source in SOURCES
     }
-    return replace(log, **parts)
+    for as_of in AS_OFS:
+        require_model(expected, replace(log, **known), as_of)
+    moved = [row for row in expected["message_events"] if row["batch"] < row["fold"]]
+    assert {row["fold"] for row in moved if row["closed_on"]} >= {5, 6}
+    assert {row["fold"] for row in moved if not row["closed_on"]} >= {5, 6}
 
 
+@pytest.mark.slow
 def test_a_message_that_comes_back_brings_its_transaction(session: SparkSession, tmp_path: Path) -> None:
     """It was received for good days ago: without its COMMIT it would be in flight, and lock its group."""
     project = Project(tmp_path, catalog=catalog())
@@ -131,6 +191,7 @@ def test_a_message_that_comes_back_brings_its_transaction(session: SparkSession,
     assert len(project.table("queue_events")) == 3
 
 
+@pytest.mark.slow
 def test_rows_out_of_reach_stay_when_others_of_their_message_come_back(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
