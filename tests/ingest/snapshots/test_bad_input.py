@@ -29,67 +29,82 @@ def settings_of(folder: Path, *snapshots: Row) -> Path:
     return path
 
 
+def lines_of(folder: Path, error: InputError) -> list[str]:
+    """What is said of each fault, without the folder."""
+    head, *lines = str(error).replace(f"{folder}/", "").splitlines()
+    assert head == "snapshots break their contract; export these again:"
+    return [line.removeprefix("  ") for line in lines]
+
+
+def faults_of(folder: Path, *snapshots: Row) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load_settings(settings_of(folder, *snapshots))
+    return lines_of(folder, caught.value)
+
+
 def test_all_that_is_missing_or_mistyped_is_listed(tmp_path: Path) -> None:
-    write_views(tmp_path / "snap", views(), "parquet")
+    """Nanoseconds are another type, as in event files."""
+    write_views(tmp_path / "snap", views(dbo_Fine=[ready(1, False, 0)]), "parquet")
     write_views(tmp_path / "text", views(), "csv")
     table = pq.read_table(tmp_path / "snap" / "dbo.TargetQueue.parquet")
     table = table.drop_columns(["message_sequence_number", "message_enqueue_time", "priority"])
     pq.write_table(
         table.append_column("Priority", pa.array([], pa.float64())), tmp_path / "snap" / "dbo.Q.parquet"
     )
+    rewrite(tmp_path / "snap" / "dbo.Fine.parquet", pa.timestamp("us", "UTC"), pa.timestamp("ns"))
     (tmp_path / "snap" / "service_contracts.parquet").unlink()
     (tmp_path / "text" / "services.csv").write_text("service_id,label\n")
     (tmp_path / "text" / "databases.csv").write_text("name\n")
-    path = settings_of(
+    assert faults_of(
         tmp_path,
         {"path": "snap", "complete": ["transmission_queue", "dbo.Nowhere"]},
         {"path": "text", "format": "csv", "database": "C"},
         {"path": "none", "database": "D"},
-    )
-    with pytest.raises(InputError) as caught:
-        load_settings(path)
-    lines = str(caught.value).splitlines()
-    assert lines[0] == "snapshots break their contract; export these again:"
-    assert lines[1:] == [
-        f"  {tmp_path}/snap/dbo.Q.parquet: column Priority is double; it must be a whole number",
-        f"  {tmp_path}/snap/dbo.Q.parquet: column message_sequence_number is missing",
-        f"  {tmp_path}/snap: dbo.Nowhere.parquet is not there, though complete names it; export it, or take "
-        "it out of complete",
-        f"  {tmp_path}/snap: service_contracts.parquet is not there, and conversation_endpoints needs it for "
-        "its names; export it",
-        f"  {tmp_path}/text/databases.csv: column is_honor_broker_priority_on "
-        "(or is_broker_priority_honored) is missing",
-        f"  {tmp_path}/text/services.csv: column name is missing",
-        f"  snapshots: {tmp_path}/none is not a folder; export the views into it, one file a view",
+    ) == [
+        "snap/dbo.Fine.parquet: column message_enqueue_time is timestamp[ns]; it must be a time in "
+        "microseconds",
+        "snap/dbo.Q.parquet: column Priority is double; it must be a whole number",
+        "snap/dbo.Q.parquet: column message_sequence_number is missing",
+        "snap: dbo.Nowhere.parquet is not there, though complete names it; export it, or take it out of "
+        "complete",
+        "snap: service_contracts.parquet is not there, and conversation_endpoints needs it for its names; "
+        "export it",
+        "text/databases.csv: column is_honor_broker_priority_on (or is_broker_priority_honored) is missing",
+        "text/services.csv: column name is missing",
+        "snapshots: none is not a folder; export the views into it, one file a view",
     ]
 
 
 def test_what_small_views_can_not_mean_is_listed(tmp_path: Path) -> None:
-    """A comma without quotes, a line between the rows, and ANY written as 0."""
+    """A damaged file, a comma without quotes, another encoding, a line between the rows, and ANY as 0."""
     rule = {"name": "Base", "service_contract_id": 0, "local_service_id": 9, "remote_service_name": None}
-    rules = [{**rule, "priority": 7}]
-    for name in ("comma", "tool", "any"):
-        write_views(tmp_path / name, views(conversation_priorities=rules if name == "any" else []), "csv")
+    write_views(tmp_path / "snap", views(), "parquet")
+    spoil(tmp_path / "snap" / "services.parquet")
+    names = ("any", "code", "comma", "tool")
+    for name in names:
+        rules = [{**rule, "priority": 7}] if name == "any" else []
+        write_views(tmp_path / name, views(conversation_priorities=rules), "csv")
+    contracts = tmp_path / "code" / "service_contracts.csv"
+    contracts.write_bytes(contracts.read_bytes().replace(b"Contract", b"Contr\xffct"))
     with (tmp_path / "comma" / "service_contracts.csv").open("a") as file:
         file.write("10,Simple,Contract\n")
     with (tmp_path / "tool" / "services.csv").open("a") as file:
         file.write("Msg 1205\n")
-    contracts, services = tmp_path / "comma" / "service_contracts.csv", tmp_path / "tool" / "services.csv"
-    more, fewer = (len(path.read_text().splitlines()) for path in (contracts, services))
-    path = settings_of(
-        tmp_path, *({"path": name, "format": "csv", "database": name} for name in ("comma", "tool", "any"))
+    [of_parquet, *others] = faults_of(
+        tmp_path, {"path": "snap"}, *({"path": name, "format": "csv", "database": name} for name in names)
     )
-    with pytest.raises(InputError) as caught:
-        load_settings(path)
-    assert str(caught.value).splitlines()[1:] == [
-        f"  {contracts}: line {more}: the row has more fields than the header; a value with a comma needs "
-        "quotes",
-        f"  {services}: line {fewer}: the row 'Msg 1205' has fewer fields than the header; a row must stand "
-        "on one line (sqlcmd -w 65535), and a value with a line end needs quotes",
-        f"  {tmp_path}/any/conversation_priorities.csv: service_contract_id of 'Base' is 0, which "
-        "service_contracts lacks; ANY is an empty field",
-        f"  {tmp_path}/any/conversation_priorities.csv: local_service_id of 'Base' is 9, which "
-        "services lacks; ANY is an empty field",
+    assert of_parquet.startswith("snap/services.parquet: is not readable as parquet (")
+    assert others == [
+        "any/conversation_priorities.csv: service_contract_id of 'Base' is 0, which service_contracts lacks; "
+        "ANY is an empty field",
+        "any/conversation_priorities.csv: local_service_id of 'Base' is 9, which services lacks; ANY is an "
+        "empty field",
+        "code/service_contracts.csv: line 2 is no UTF-8: it is '7,Contrÿct' if the file is in code page "
+        "1252; save it as UTF-8 (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)",
+        "comma/service_contracts.csv: line 3: the row has more fields than the header; a value with a comma "
+        "needs quotes",
+        "tool/services.csv: line 4: the row 'Msg 1205' has fewer fields than the header; a row must stand on "
+        "one line (sqlcmd -w 65535), and a value with a line end needs quotes",
     ]
 
 
@@ -100,52 +115,21 @@ def test_two_snapshots_of_one_moment_are_refused(tmp_path: Path) -> None:
 
 
 def test_without_snapshots_inputs_and_catalog_are_needed(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("warehouse: w\nsnapshots: []\n")
-    with pytest.raises(ConfigError, match="inputs: is missing") as caught:
-        load_settings(tmp_path / "settings.yaml")
-    assert "catalog: is missing" in str(caught.value)
+    with pytest.raises(ConfigError, match=r"(?s)catalog: is missing.*inputs: is missing"):
+        load_settings(settings_of(tmp_path))
 
 
-def test_nanoseconds_are_listed_as_another_type(tmp_path: Path) -> None:
-    """As in event files. Old writers' times in 96 bits only look like them."""
-    write_views(tmp_path / "snap", views(dbo_TargetQueue=[ready(1, False, 0)]), "parquet")
-    file = tmp_path / "snap" / "dbo.TargetQueue.parquet"
+def rewrite(file: Path, type: pa.DataType, other: pa.DataType, **options: bool) -> None:
+    """Give the columns of one type another type."""
     table = pq.read_table(file)
-    place = table.schema.get_field_index("message_enqueue_time")
-    fine = pa.field("message_enqueue_time", pa.timestamp("ns"))
-    pq.write_table(table.cast(table.schema.set(place, fine)), file)
-    path = settings_of(tmp_path, {"path": "snap"})
-    with pytest.raises(InputError) as caught:
-        load_settings(path)
-    assert str(caught.value).splitlines()[1:] == [
-        f"  {file}: column message_enqueue_time is timestamp[ns]; it must be a time in microseconds"
-    ]
-    pq.write_table(table, file, use_deprecated_int96_timestamps=True)
-    load_settings(path)
+    types = [field.with_type(other) if field.type == type else field for field in table.schema]
+    pq.write_table(table.cast(pa.schema(types)), file, **options)
 
 
 def spoil(file: Path) -> None:
     """Damage the first page of a Parquet file; its footer is whole."""
     whole = file.read_bytes()
     file.write_bytes(whole[:4] + bytes(each ^ 0xFF for each in whole[4:30]) + whole[30:])
-
-
-def test_small_views_that_can_not_be_read_are_named(tmp_path: Path) -> None:
-    write_views(tmp_path / "snap", views(), "parquet")
-    spoil(tmp_path / "snap" / "services.parquet")
-    write_views(tmp_path / "text", views(), "csv")
-    contracts = tmp_path / "text" / "service_contracts.csv"
-    contracts.write_bytes(contracts.read_bytes().replace(b"Contract", b"Contr\xffct"))
-    path = settings_of(tmp_path, {"path": "snap"}, {"path": "text", "format": "csv", "database": "C"})
-    with pytest.raises(InputError) as caught:
-        load_settings(path)
-    [head, of_parquet, of_text] = str(caught.value).splitlines()
-    assert head == "snapshots break their contract; export these again:"
-    assert of_parquet.startswith(f"  {tmp_path}/snap/services.parquet: is not readable as parquet (")
-    assert of_text == (
-        f"  {contracts}: line 2 is no UTF-8: it is '7,Contrÿct' if the file is in code page 1252; save it as "
-        "UTF-8 (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
-    )
 
 
 @pytest.mark.parametrize("view", ["conversation_endpoints", "dbo.TargetQueue"])
@@ -163,9 +147,8 @@ def test_a_large_view_that_can_not_be_read_is_named(session: SparkSession, tmp_p
         ingest_new_input(
             warehouse, settings, run_id="r", started_at=datetime.now(UTC), materialize_state=materialize
         )
-    [head, *lines] = str(caught.value).splitlines()
-    assert head == "snapshots break their contract; export these again:"
-    assert [line.startswith(f"  {tmp_path}/snap/{view}.parquet: ") for line in lines] == [True]
+    [line] = lines_of(tmp_path, caught.value)
+    assert line.startswith(f"snap/{view}.parquet: ")
 
 
 def test_a_nul_in_a_small_csv_view_is_an_empty_text(tmp_path: Path) -> None:
@@ -182,21 +165,13 @@ def test_a_nul_in_a_small_csv_view_is_an_empty_text(tmp_path: Path) -> None:
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A night on the snapshots of four databases."""
     folder = tmp_path_factory.mktemp("night")
-    project = Project(folder, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    project = Project(folder, catalog=catalog())
     writers = {"Tools": write_tools, "Rows": write_rows, "Texts": write_texts, "Parquet": write_parquet}
     for name, write in writers.items():
         write(folder / name)
-    entries = [
-        {
-            "path": name,
-            "instance": "SQL1",
-            "database": name,
-            "taken_at": "2026-11-20T12:00:00",
-            "format": "csv" if name in ("Tools", "Texts") else "parquet",
-        }
-        for name in writers
-    ]
-    Case(folder).configure(catalog=None, rules=None, snapshots=entries)
+    formats = {name: "csv" if name in ("Tools", "Texts") else "parquet" for name in writers}
+    settings_of(folder, *({"path": name, "database": name, "format": formats[name]} for name in writers))
+    Case(folder).configure(quality={"max_rejected_share": 1.0})
     project.run(session, NOON)
     return project
 
@@ -241,9 +216,9 @@ def test_spellings_of_a_servers_tools_are_read(night: Project) -> None:
 
 
 def write_rows(folder: Path) -> None:
-    """Of seven endpoints two have one handle, and four break other rules."""
+    """Of nine endpoints one is there three times, two have one handle, and four break other rules."""
     endpoints = [
-        shown(11, False),
+        *[shown(11, False)] * 3,
         shown(12, False),
         shown(13, True, conversation_handle=handle(12, False)),
         shown(14, False, state="XX"),
@@ -255,12 +230,14 @@ def write_rows(folder: Path) -> None:
 
 
 def test_rows_that_fit_nothing_are_rejected_with_reasons(night: Project) -> None:
+    """Equal rows, which a scan at READ UNCOMMITTED gives, count once."""
     reasons = "missing_conversation_id priority_out_of_range repeated_handle unknown_service unknown_state"
     assert rejected(night, "Rows") == {(each, "conversation_endpoints") for each in reasons.split()}
     assert {row["conversation_id"] for row in of(night, "endpoints", "Rows")} == {conversation(11)}
     [batch] = [row for row in night.table("batches") if row["source"] == "snapshots"]
-    # Of the rows of Tools 4 of 4 are accepted, of Rows 3 of 9, of Texts 4 of 6, and of Parquet 8 of 8.
-    assert (batch["events"], batch["accepted"], batch["rejected"]) == (27, 19, 8)
+    # Of the rows of Tools 4 of 4 are accepted, of Rows 3 of 11, of Texts 4 of 6, and of Parquet 8 of 8.
+    counts = [batch[name] for name in ("events", "accepted", "duplicates", "rejected")]
+    assert counts == [29, 19, 2, 8]
 
 
 def write_texts(folder: Path) -> None:
@@ -291,17 +268,11 @@ def write_parquet(folder: Path) -> None:
         dbo_Third=[ready(33, False, 0)],
     )
     write_views(folder, given, "parquet")
-
-    def rewrite(name: str, type: pa.DataType, other: pa.DataType, **options: bool) -> None:
-        file = folder / f"{name}.parquet"
-        table = pq.read_table(file)
-        types = [field.with_type(other) if field.type == type else field for field in table.schema]
-        pq.write_table(table.cast(pa.schema(types)), file, **options)
-
     for name in ("conversation_endpoints", "dbo.TargetQueue", "services"):
-        rewrite(name, pa.string(), pa.dictionary(pa.int32(), pa.string()))
+        rewrite(folder / f"{name}.parquet", pa.string(), pa.dictionary(pa.int32(), pa.string()))
     for name, is_old in (("dbo.Second", True), ("dbo.Third", False)):
-        rewrite(name, pa.timestamp("us", "UTC"), pa.timestamp("us"), use_deprecated_int96_timestamps=is_old)
+        zone, none = pa.timestamp("us", "UTC"), pa.timestamp("us")
+        rewrite(folder / f"{name}.parquet", zone, none, use_deprecated_int96_timestamps=is_old)
 
 
 def test_parquet_of_other_writers_is_read(night: Project) -> None:

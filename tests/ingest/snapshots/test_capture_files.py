@@ -37,18 +37,14 @@ class Taken(CaptureProject):
 
     def new_input(self) -> NewInput:
         """What the next night would take."""
-        return new_input(self, self.session)
+        settings = load_settings(self.config)
+        return find_new_input(Warehouse(self.session, settings.warehouse), settings)
 
     def put_back(self) -> None:
         """The folder of captures as the first night found it, the time of the file included."""
         for path in self.captures.iterdir():
             path.unlink()
         os.utime(self.add(LINES, "x.txt"), (1_000_000_000, 1_000_000_000))
-
-
-def new_input(project: CaptureProject, session: SparkSession) -> NewInput:
-    settings = load_settings(project.config)
-    return find_new_input(Warehouse(session, settings.warehouse), settings)
 
 
 @pytest.fixture(scope="module")
@@ -62,27 +58,28 @@ def taken(after_a_night: Taken) -> Taken:
     return after_a_night
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("x.txt", driver(LINES)),
-        ("other.jsonl", driver(LINES)),
-        ("x.txt.gz", gzip.compress(driver(LINES))),
-        ("x.txt", gzip.compress(driver(LINES))),
-        ("x.txt", sqlcmd(LINES)),
-        ("x.txt", powershell_5(LINES)),
-        ("x.json", studio_json(LINES)),
-    ],
-    ids=["touched", "renamed", "compressed", "compressed in place", "notes", "UTF-16", "as JSON"],
-)
-@pytest.mark.parametrize("beside", [False, True])
-def test_the_same_capture_is_not_taken_again(taken: Taken, name: str, content: bytes, beside: bool) -> None:
-    """In the place of the taken file, or as a copy beside it."""
-    if beside:
-        name = f"copy of {name}"
-    else:
+SAME = {
+    "touched": ("x.txt", driver(LINES)),
+    "renamed": ("other.jsonl", driver(LINES)),
+    "compressed": ("x.txt.gz", gzip.compress(driver(LINES))),
+    "compressed in place": ("x.txt", gzip.compress(driver(LINES))),
+    "notes": ("x.txt", sqlcmd(LINES)),
+    "UTF-16": ("x.txt", powershell_5(LINES)),
+    "as JSON": ("x.json", studio_json(LINES)),
+}
+"""Files with the capture that was taken."""
+
+
+def test_the_same_capture_is_not_taken_again(taken: Taken) -> None:
+    """In the place of the taken file, or as copies beside it."""
+    for what, (name, content) in SAME.items():
+        taken.put_back()
         (taken.captures / "x.txt").unlink()
-    os.utime(taken.add_bytes(content, name), (2_000_000_000, 2_000_000_000))
+        os.utime(taken.add_bytes(content, name), (2_000_000_000, 2_000_000_000))
+        assert taken.new_input().is_empty, what
+    taken.put_back()
+    for number, (name, content) in enumerate(SAME.values()):
+        taken.add_bytes(content, f"copy {number} of {name}")
     assert taken.new_input().is_empty
 
 
@@ -107,6 +104,15 @@ def test_a_taken_capture_that_has_gone_is_no_fault(taken: Taken) -> None:
     taken.add(capture_lines({"B": views()}, taken_at=later, id="2" * 8), "y.txt")
     assert [each.taken_at for each in taken.new_input().snapshots.snapshots] == [later]
     assert "Gold" in {version.name for version in load_settings(taken.config).rule_history}
+
+
+def test_a_capture_that_was_moved_is_read_once(taken: Taken) -> None:
+    """A night of a later as_of than that of the capture."""
+    (taken.captures / "x.txt").rename(taken.captures / "y.txt")
+    assert len(taken.new_input().snapshots.moved) == 1
+    taken.run(at(30))
+    assert not taken.new_input().snapshots.moved
+    assert len(taken.table("message_events")) == 3
 
 
 def test_a_taken_capture_is_not_opened_again(taken: Taken) -> None:
@@ -184,35 +190,18 @@ def test_folders_of_days_are_read_with_their_folder_or_as_entries_of_their_own(t
     settings = Path(project.config)
     content = yaml.safe_load(settings.read_text())
     content["snapshots"].append({"path": "captures/2026-11-21", "instance": "OTHER"})
+    content["snapshots"].append({"path": "captures/2026-11-22x/x.jsonl.gz", "instance": "FILE"})
     settings.write_text(yaml.safe_dump(content))
     found = load_settings(settings).snapshots
     assert [(each.declared.instance, each.declared.taken_at) for each in found] == [
         ("SQL1", at(20)),
         ("OTHER", at(21)),
+        ("FILE", at(22)),
     ]
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_no_capture(tmp_path: Path, is_there: bool) -> None:
+def test_no_capture(tmp_path: Path) -> None:
     project = CaptureProject(tmp_path / "p", snapshots=[{"path": "nowhere"}])
-    if is_there:
-        (project.folder / "nowhere").mkdir()
-    [error] = refusal(project)
-    assert error.startswith("nowhere: ")
-
-
-def test_captures_of_several_nights(tmp_path: Path, session: SparkSession) -> None:
-    """Between two captures the earlier one counts, and a moved one is read once.
-
-    A single file is an input, too.
-    """
-    project = CaptureProject(tmp_path / "p", snapshots=[{"path": "first.dump"}, {"path": "captures"}])
-    project.add(LINES, "../first.dump")
-    first = project.add(capture_lines({"B": views()}, taken_at=at(60), id="2" * 8), "b.jsonl")
-    project.run(at(30))
-    first.rename(project.captures / "c.jsonl")
-    assert len(new_input(project, session).snapshots.moved) == 1
-    project.run(at(60))
-    assert not new_input(project, session).snapshots.moved
-    assert len(project.table("message_events")) == 3
-    assert {row["as_of"] for row in project.table("receive_schedule")} == {at(30)}
+    assert refusal(project)[0].startswith("nowhere: ")
+    (project.folder / "nowhere").mkdir()
+    assert refusal(project)[0].startswith("nowhere: ")

@@ -1,136 +1,84 @@
-"""Nights on captures: the tables are those of the same views as CSV, whichever tool wrote the file."""
+"""Nights on captures: values in other spellings, hostile names, and what a later capture does not show."""
 
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.capture_project import CaptureProject, require_equal
+from tests.support.capture_project import CaptureProject
 from tests.support.capture_tools import FORMS
-from tests.support.captures import HOSTILE_NAMES, Captured, capture_lines, to_line, write_captures
+from tests.support.captures import HOSTILE_NAMES, Captured, capture_lines, to_line
 from tests.support.factories import NOON, Row, at
-from tests.support.harness import one_log
-from tests.support.model.rules import rule_history
-from tests.support.random_logs import random_logs
 from tests.support.read_captures import small_lines
-from tests.support.server import Place, Views, server_views, snapshots, state_of
+from tests.support.server import snapshots
 from tests.support.snapshot_views import handle, ready, shown, views
-from tests.support.strategies import Log
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
-MONITORS: Views = {"dm_broker_queue_monitors": [], "dm_broker_activated_tasks": []}
 ANY_CONVERSATION = "ABCDEF00"
 """How ids of conversations begin."""
+BITS = {"is_initiator", "is_receive_enabled", "is_enqueue_enabled", "is_honor_broker_priority_on"}
+TIMES = {"lifetime", "message_enqueue_time"}
 
 
-def guid_log(count: int, number: int) -> Log:
-    """Random logs of several servers as one, whose ids are in upper case as a server has them."""
-    log = one_log(random_logs(count, number))
-
-    def upper(rows: list[Row]) -> list[Row]:
-        ids = ("conversation_id", "conversation_group_id")
-        return [
-            {**row, **{name: row[name].encode().hex().upper() for name in ids if row.get(name)}}
-            for row in rows
-        ]
-
-    events = {"endpoint_events": upper(log.endpoint_events), "message_events": upper(log.message_events)}
-    return replace(log, **events, queue_events=None)
+def with_bits(spell: Callable[[bool], Any]) -> Callable[[Row], Row]:
+    return lambda row: {name: spell(bool(value)) if name in BITS else value for name, value in row.items()}
 
 
-def server_at(log: Log, moment: datetime) -> dict[Place, Views]:
-    """What the servers show at a moment."""
-    rules = [
-        each
-        for each in rule_history(log.rules)
-        if each.valid_from <= moment and (each.valid_to is None or moment < each.valid_to)
-    ]
-    found = server_views(state_of(log.events, log.catalog, log.rules, moment), rules)
-    return {place: {**each, **MONITORS} for place, each in found.items()}
+def as_other_tools_write(row: Row) -> Row:
+    """Keys in capitals, too few and too many; GUIDs in braces; times without T and zone; blanks."""
+    found: Row = {"new": {"a.b": [1]}}
+    for name, value in row.items():
+        if name in TIMES and value:
+            value = value.replace("T", " ").removesuffix("Z")
+        elif isinstance(value, str) and value.count("-") == 4:
+            value = f"{{{value.lower()}}}"
+        elif isinstance(value, int) and name not in BITS:
+            value = str(value)
+        if value is not None:
+            found[name.upper()] = "CO  " if name == "state" else value
+    return {**found, "Largest": 2**70}
 
 
-def test_captures_give_the_tables_of_csv(tmp_path: Path) -> None:
-    """Two moments of random servers; all views are complete, so what has gone has ended."""
-    log = guid_log(2, 14)
-    moments = [log.as_of - timedelta(hours=1), log.as_of]
-    captures, files = CaptureProject(tmp_path / "captures"), CaptureProject(tmp_path / "files")
-    declared: list[Row] = []
-    for moment in moments:
-        found = server_at(log, moment)
-        write_captures(captures.captures, found, moment)
-        declared += snapshots(files.folder, found, moment, "csv", complete=lambda view: True)
-    settings = {"warehouse": "warehouse", "snapshots": declared}
-    (files.folder / "settings.yaml").write_text(yaml.safe_dump(settings))
-    for project in (captures, files):
-        project.run(log.as_of)
-    tables = captures.comparable()
-    assert tables["endpoints"]
-    assert tables["receive_schedule"]
-    assert tables["transmission_schedule"]
-    require_equal(tables, files.comparable())
+SPELLINGS: dict[str, Callable[[Row], Row]] = {
+    "the script's": lambda row: row,
+    "other tools'": as_other_tools_write,
+    "bits as numbers": with_bits(int),
+    "bits as true and false": with_bits(bool),
+    "bits as text": with_bits(str),
+    "bits as digits": with_bits(lambda bit: str(int(bit))),
+    "in a tool's form": lambda row: row,
+}
 
 
-def respelled(number: int, change: Callable[[str, Row], Row]) -> list[str]:
+def respelled(number: int, change: Callable[[Row], Row]) -> list[str]:
     """A capture of a server of its own, whose rows are spelled otherwise."""
     lines = []
     for line in small_lines(server=f"SQL{number:02}", id=f"{number:08}"):
         each = json.loads(line.replace(ANY_CONVERSATION, f"ABCDEF{number:02}"))
         if "row" in each:
-            each["row"] = change(each["view"], each["row"])
+            each["row"] = change(each["row"])
         lines.append(to_line(each))
     return lines
 
 
-def as_it_is(view: str, row: Row) -> Row:
-    return row
-
-
-def _each_value(change: Callable[[str, Any], Any]) -> Callable[[str, Row], Row]:
-    return lambda view, row: {name: change(name, value) for name, value in row.items()}
-
-
-BITS = {"is_initiator", "is_receive_enabled", "is_enqueue_enabled", "is_honor_broker_priority_on"}
-SPELLINGS = {
-    "bits as numbers": _each_value(lambda name, value: int(bool(value)) if name in BITS else value),
-    "bits as true and false": _each_value(lambda name, value: bool(value) if name in BITS else value),
-    "bits as text": _each_value(lambda name, value: str(bool(value)) if name in BITS else value),
-    "bits as digits": _each_value(lambda name, value: str(int(bool(value))) if name in BITS else value),
-    "GUIDs in small letters": _each_value(
-        lambda name, value: value.lower() if isinstance(value, str) and value.count("-") == 4 else value
-    ),
-    "GUIDs in braces": _each_value(
-        lambda name, value: f"{{{value}}}" if isinstance(value, str) and value.count("-") == 4 else value
-    ),
-    "numbers as text": _each_value(
-        lambda name, value: str(value) if isinstance(value, int) and name not in BITS else value
-    ),
-    "keys in capitals": lambda view, row: {name.upper(): value for name, value in row.items()},
-    "a blank for T": _each_value(
-        lambda name, value: value.replace("T", " ") if name in ("lifetime", "message_enqueue_time") else value
-    ),
-    "no zone": _each_value(
-        lambda name, value: value.removesuffix("Z") if name in ("lifetime", "message_enqueue_time") else value
-    ),
-    "absent keys": lambda view, row: {name: value for name, value in row.items() if value is not None},
-    "unknown keys": lambda view, row: {"new": {"a.b": [1]}, **row, "Largest": 2**70},
-    "blanks behind the state": _each_value(lambda name, value: "CO  " if name == "state" else value),
-}
+def rows_of_server(rows: list[Row], number: int) -> list[str]:
+    """The rows of one server as text, as if they were of the first one."""
+    lines = [repr(sorted(row.items(), key=str)) for row in rows]
+    return sorted(
+        line.replace(f"SQL{number:02}", "SQL00").replace(f"ABCDEF{number:02}", ANY_CONVERSATION)
+        for line in lines
+        if f"SQL{number:02}" in line
+    )
 
 
 def test_other_spellings_of_values_are_read(tmp_path: Path) -> None:
-    """One night on a server for each spelling, and on one whose capture is spelled as the script does it.
-
-    The last one is in a tool's form and has another name. How forms are read: see
-    tests/config/captures/test_forms.py.
-    """
-    changes = {"the script's": as_it_is, **SPELLINGS, "in a tool's form": as_it_is}
-    *others, last = enumerate(changes.values())
+    """One night on a server for each spelling; the last one is in a tool's form and has another name."""
+    *others, last = enumerate(SPELLINGS.values())
     renamed = {"path": "form", "instance": f"SQL{last[0]:02}"}
     project = CaptureProject(tmp_path / "p", snapshots=[{"path": "captures"}, renamed])
     for number, change in others:
@@ -145,25 +93,8 @@ def test_other_spellings_of_values_are_read(tmp_path: Path) -> None:
     for name in ("endpoints", "receive_schedule", "priority_rules", "message_events"):
         assert tables[name], name
     for name, rows in tables.items():
-        found = {number: sorted(map(_as_of_one_server(number), rows)) for number in range(len(changes))}
-        by_name = {
-            spelling: [each for each in found[number] if "SQL00" in each]
-            for number, spelling in enumerate(changes)
-        }
-        for spelling, lines in by_name.items():
-            assert lines == by_name["the script's"], (name, spelling)
-
-
-def _as_of_one_server(number: int) -> Callable[[Row], str]:
-    """A row as text, those of one server as if they were of the first one."""
-
-    def text(row: Row) -> str:
-        line = repr(sorted(row.items(), key=str))
-        if f"SQL{number:02}" not in line:
-            return ""
-        return line.replace(f"SQL{number:02}", "SQL00").replace(f"ABCDEF{number:02}", ANY_CONVERSATION)
-
-    return text
+        for number, spelling in enumerate(SPELLINGS):
+            assert rows_of_server(rows, number) == rows_of_server(rows, 0), (name, spelling)
 
 
 def test_a_night_on_hostile_names(tmp_path: Path) -> None:
@@ -173,7 +104,7 @@ def test_a_night_on_hostile_names(tmp_path: Path) -> None:
     bindings too.
     """
     project = CaptureProject(tmp_path / "p")
-    queue = {"is_receive_enabled": True, "is_enqueue_enabled": True, "name": "TargetQueue"}
+    on = {"is_receive_enabled": True, "is_enqueue_enabled": True}
     two_schemas = views(
         conversation_endpoints=[shown(51, False, service_id=2), shown(52, False, service_id=3)],
         services=[
@@ -181,26 +112,22 @@ def test_a_night_on_hostile_names(tmp_path: Path) -> None:
             {"service_id": 3, "name": "Three", "service_queue_id": 13},
         ],
         service_queues=[
-            {"object_id": 12, "schema_name": "dbo", **queue},
-            {"object_id": 13, "schema_name": "sales", **queue},
+            {"object_id": 12, "schema_name": "dbo", "name": "TargetQueue", **on},
+            {"object_id": 13, "schema_name": "sales", "name": "TargetQueue", **on},
         ],
         **{"dbo.TargetQueue": [ready(51, False, 0)], "sales.TargetQueue": [ready(52, False, 0)]},
     )
     project.add(capture_lines({"B": two_schemas}))
     databases = {}
     for number, name in enumerate(HOSTILE_NAMES):
-        here: Row = {"service_contract_id": 7, "service_id": 2, "far_service": name}
+        rule = {"name": name, "service_contract_id": 7, "remote_service_name": name, "priority": 9}
         shows: dict[Any, list[Row]] = {
             **views(
-                conversation_endpoints=[shown(number, False, **here)],
+                conversation_endpoints=[shown(number, False, far_service=name)],
                 services=[{"service_id": 2, "name": name, "service_queue_id": 12}],
                 service_contracts=[{"service_contract_id": 7, "name": name}],
-                service_queues=[
-                    {"object_id": 12, "name": name, "is_receive_enabled": True, "is_enqueue_enabled": True}
-                ],
-                conversation_priorities=[
-                    {"name": name, "service_contract_id": 7, "remote_service_name": name, "priority": 9}
-                ],
+                service_queues=[{"object_id": 12, "name": name, **on}],
+                conversation_priorities=[rule],
             ),
             ("dbo", name): [ready(number, False, 0, message_type_name=name)],
         }
@@ -271,42 +198,27 @@ def test_what_a_later_capture_does_not_show(tmp_path: Path) -> None:
         assert outcome.err.count(words) == 1, (words, outcome.err)
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_an_endpoint_is_not_older_than_a_complete_view_without_it(
-    tmp_path: Path, order: tuple[int, ...]
-) -> None:
-    """Its lifetime says that it was begun an hour before the first capture, which lacks it."""
+def test_an_endpoint_is_not_older_than_a_complete_view_without_it(tmp_path: Path) -> None:
+    """Its lifetime says that it was begun an hour before the first capture, which lacks it.
+
+    The captures of one server come in order, those of the other in the other order.
+    """
     project = CaptureProject(tmp_path)
     lifetime = at(-60) + timedelta(seconds=2_147_483_647)
-    before, later = (
-        views(conversation_endpoints=[shown(number, False, lifetime=lifetime) for number in range(1, most)])
-        for most in (2, 3)
-    )
-    captures = [(before, NOON), (later, NOON + timedelta(hours=1))]
-    for number in order:
-        shows, moment = captures[number]
-        write_captures(project.captures, {("SQL1", "B"): shows}, moment)
-        project.run(NOON + timedelta(hours=1))
-    found = project.table("endpoints", ["conversation_id", "created_at", "created_by"])
-    assert sorted((row["created_at"], row["created_by"]) for row in found) == [
-        (at(-60), "lifetime"),
-        (NOON, "snapshot"),
-    ]
-
-
-def test_equal_rows_of_an_endpoint_count_once(tmp_path: Path) -> None:
-    """A scan at READ UNCOMMITTED gives a row again; rows that differ are rejected as before."""
-    project = CaptureProject(tmp_path, quality={"max_rejected_share": 1.0})
-    endpoints = [shown(1, False), shown(1, False), shown(1, False), shown(2, False)]
-    endpoints += [shown(3, False), shown(3, False, state="DO")]
-    given = views(conversation_endpoints=endpoints, dbo_TargetQueue=[ready(1, False, 0)])
-    project.add(capture_lines({"B": given}))
-    project.run()
-    assert {row["conversation_id"][-2:] for row in project.table("endpoints")} == {"01", "02"}
-    assert len(project.table("receive_schedule")) == 1
-    [batch] = project.table("batches")
-    # Two queues, a message and six endpoints.
-    counts = [batch[name] for name in ("events", "accepted", "duplicates", "rejected")]
-    assert counts == [9, 5, 2, 2]
-    refused = project.table("rejected_events")
-    assert {json.loads(row["payload"])["conversation_id"][-2:] for row in refused} == {"03"}
+    for night, minutes in enumerate([(0, 60), (60, 0)]):
+        for server, minute in enumerate(minutes, start=1):
+            numbers = (1, 2) if minute else (1,)
+            endpoints = [shown(10 * server + number, False, lifetime=lifetime) for number in numbers]
+            shows = {"B": views(conversation_endpoints=endpoints)}
+            lines = capture_lines(
+                shows, server=f"SQL{server}", taken_at=at(minute), id=f"{server}{night}" * 4
+            )
+            project.add(lines, f"{server}-{night}.jsonl")
+        project.run(at(60))
+    found = project.table("endpoints", ["conversation_handle", "created_at", "created_by"])
+    assert {row["conversation_handle"]: (row["created_at"], row["created_by"]) for row in found} == {
+        handle(11, False): (at(-60), "lifetime"),
+        handle(12, False): (NOON, "snapshot"),
+        handle(21, False): (at(-60), "lifetime"),
+        handle(22, False): (NOON, "snapshot"),
+    }

@@ -1,10 +1,11 @@
 """Endpoints that only the messages of a snapshot show."""
 
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.snapshots.places import OWN
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
-from tests.support.frames import assert_same, frame, instant
+from tests.support.drawn import Draw
+from tests.support.frames import assert_same, instant
 
 READY = """
     conversation_handle | status int | service_name | service_contract_name | priority bigint | conversation_group_id
@@ -29,52 +30,42 @@ ENDPOINTS = """
 """  # noqa: E501
 
 
-def of_view(session: SparkSession, drawing: str, view: str) -> DataFrame:
+def of_view(draw: Draw, drawing: str, view: str) -> DataFrame:
     place = {"instance": F.lit("SQL1"), "database": F.lit("B"), "view": F.lit(view)}
     own = {name: F.lit(None).cast("string") for name in OWN}
-    return frame(session, drawing).withColumns(place | own | {"taken_at": F.lit(instant("12:00"))})
+    return draw(drawing).withColumns(place | own | {"taken_at": F.lit(instant("12:00"))})
 
 
-def test_a_handle_stands_for_a_conversation(session: SparkSession) -> None:
+def test_a_handle_stands_for_a_conversation(draw: Draw) -> None:
     """Of the target if it receives, else of the initiator; only with service, contract and level."""
-    ready, waiting = of_view(session, READY, "dbo.Q"), of_view(session, WAITING, "transmission_queue")
-    expected = frame(session, ENDPOINTS)
+    ready, waiting = of_view(draw, READY, "dbo.Q"), of_view(draw, WAITING, "transmission_queue")
+    expected = draw(ENDPOINTS)
     both = endpoints_of_messages(ready, waiting)
     assert_same(both.select(*expected.columns), expected)
-    assert {(row.event_time, row.event_id[-11:]) for row in both.collect()} == {
-        (instant("11:59:59.999999").replace(tzinfo=None), f"{handle}/endpoint")
-        for handle in ("H1", "H5", "H6")
-    }
+    assert both.where("event_id like concat('%/', conversation_id, '/endpoint')").count() == 3
+    draw.require(both.select("event_time").distinct())("event_time timestamp\n 11:59:59.999999")
     alone = endpoints_of_messages(ready, None).select(*expected.columns)
     unknown = F.when(F.col("conversation_id") == "H5", "").otherwise(F.col("remote_service"))
     only_ready = expected.where("not is_initiator").withColumn("remote_service", unknown)
     assert_same(alone, only_ready)
-    assert [
-        row.conversation_id for row in endpoints_of_messages(None, waiting.where("priority = 1")).collect()
-    ] == ["H6"]
+    draw.require(endpoints_of_messages(None, waiting.where("priority = 1")))("conversation_id\n H6")
 
 
-def test_endpoints_that_are_known_by_their_conversation(session: SparkSession) -> None:
+def test_endpoints_that_are_known_by_their_conversation(draw: Draw) -> None:
     """A handle means one endpoint of an instance."""
-    conversations = frame(
-        session,
-        """
-        event_id                   | event_type     | instance | conversation_handle | stays boolean
-        snapshot/1/SQL1/H1/endpoint | DIALOG_CREATED | SQL1    | H1                  | false
-        snapshot/1/SQL2/H1/endpoint | DIALOG_CREATED | SQL2    | H1                  | true
-        snapshot/1/SQL1/H2/endpoint | DIALOG_CREATED | SQL1    | H2                  | true
-        snapshot/1/SQL1/H1          | DIALOG_CREATED | SQL1    | H1                  | true
-        e1/endpoint                 | DIALOG_CREATED | SQL1    | H1                  | true
-        """,
-    )
-    others = frame(
-        session,
-        """
+    conversations = draw("""
+        event_id                    | event_type     | instance | conversation_handle | stays boolean
+        snapshot/1/SQL1/H1/endpoint | DIALOG_CREATED | SQL1     | H1                  | false
+        snapshot/1/SQL2/H1/endpoint | DIALOG_CREATED | SQL2     | H1                  | true
+        snapshot/1/SQL1/H2/endpoint | DIALOG_CREATED | SQL1     | H2                  | true
+        snapshot/1/SQL1/H1          | DIALOG_CREATED | SQL1     | H1                  | true
+        e1/endpoint                 | DIALOG_CREATED | SQL1     | H1                  | true
+    """)
+    others = draw("""
         event_id                    | event_type       | instance | conversation_handle
         e1                          | DIALOG_CREATED   | SQL1     | H1
         e1                          | DIALOG_CREATED   | SQL1     | H1
         e2                          | END_CONVERSATION | SQL1     | H2
         snapshot/1/SQL2/H1/endpoint | DIALOG_CREATED   | SQL2     | H1
-        """,
-    )
+    """)
     assert_same(without_known(conversations, others), conversations.where("stays"))

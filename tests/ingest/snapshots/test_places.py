@@ -32,18 +32,30 @@ def places(project: CaptureProject, table: str) -> set[str]:
 
 
 def test_a_failover_is_one_history(tmp_path: Path) -> None:
-    """The first night knows no alias. Rows of that night follow it, and the newest capture counts."""
+    """Rows that were taken under a name follow the settings, back as well; the newest capture counts."""
     project = CaptureProject(tmp_path)
     add(project, "MILL1", "PressDB", NOON, [ready(1, False, 0), ready(2, False, 0)])
-    project.run()
-    assert places(project, "endpoints") == {"MILL1.PressDB"}
+    logged = message_event("DELIVERED", conversation_id=conversation(2), sent_by_initiator=True)
+    place = {"instance": "MILL1", "database": "PressDB", "event_time": at(-0.5).isoformat()}
+    project.set_log({"message_events": [logged | place]})
+    for minutes, aliases, expected in (
+        (0, {}, "MILL1.PressDB"),
+        (1, {"PRESSAG": ["MILL1.PressDB"]}, "PRESSAG.PressDB"),
+        (2, {"PAG": ["MILL1.PressDB"]}, "PAG.PressDB"),
+        (3, {}, "MILL1.PressDB"),
+    ):
+        project.configure(aliases=aliases)
+        project.run(at(minutes))
+        for table in ("endpoints", "message_events", "endpoint_events", "queue_events"):
+            assert places(project, table) == {expected}, (minutes, table)
+        rows = [row for row in project.table("receive_schedule") if row["as_of"] == at(minutes)]
+        assert [f"{row['instance']}.{row['database']}" for row in rows] == [expected] * 2
+
     add(project, "MILL2", "PressDB", at(60), [ready(2, False, 0)])
     [line] = project.refuse(at(60))
     assert "`aliases: {NAME: [MILL1.PressDB, MILL2.PressDB]}`" in line
     project.configure(aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
     project.run(at(60))
-    for table in ("endpoints", "message_events", "endpoint_events", "queue_events"):
-        assert places(project, table) == {"PRESSAG.PressDB"}
     found = project.ask("next", "--queue", "PRESSAG.PressDB.TargetQueue")
     assert [row["conversation_id"] for row in found["next"]] == [conversation(2)]
     former = project.job("next", "--queue", "MILL1.PressDB.TargetQueue")
@@ -74,6 +86,7 @@ def test_a_renamed_database_has_its_new_name(tmp_path: Path) -> None:
 
 
 def test_the_writable_database_counts_of_two_at_once(tmp_path: Path) -> None:
+    """Where no capture says which is writable, two of one moment are refused."""
     project = CaptureProject(tmp_path, aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
     both = [ready(1, False, 0), ready(2, False, 0)]
     add(project, "MILL1", "PressDB", NOON, both, updateability="READ_WRITE")
@@ -85,36 +98,11 @@ def test_the_writable_database_counts_of_two_at_once(tmp_path: Path) -> None:
     project.run(at(2))
     [row] = [row for row in project.table("receive_schedule") if row["as_of"] == at(2)]
     assert row["conversation_id"] == conversation(2)
-
-
-def test_an_alias_that_changes_or_goes_is_undone(tmp_path: Path) -> None:
-    """Rows that were taken under an alias follow the settings, in both directions."""
-    project = CaptureProject(tmp_path)
-    add(project, "MILL1", "PressDB", NOON, [ready(1, False, 0)])
-    logged = message_event("DELIVERED", conversation_id=conversation(2), sent_by_initiator=True)
-    place = {"instance": "MILL1", "database": "PressDB", "event_time": at(-0.5).isoformat()}
-    project.set_log({"message_events": [logged | place]})
-    for minutes, aliases, expected in (
-        (0, {"PRESSAG": ["MILL1.PressDB"]}, "PRESSAG.PressDB"),
-        (1, {"PAG": ["MILL1.PressDB"]}, "PAG.PressDB"),
-        (2, {}, "MILL1.PressDB"),
-        (3, {"PRESSAG": ["MILL1.PressDB"]}, "PRESSAG.PressDB"),
-    ):
-        project.configure(aliases=aliases)
-        project.run(at(minutes))
-        for table in ("endpoints", "message_events", "endpoint_events", "queue_events"):
-            assert places(project, table) == {expected}, (minutes, table)
-        rows = [row for row in project.table("receive_schedule") if row["as_of"] == at(minutes)]
-        assert [f"{row['instance']}.{row['database']}" for row in rows] == [expected] * 2
-
-
-def test_one_moment_of_two_databases_is_refused(tmp_path: Path) -> None:
-    project = CaptureProject(tmp_path, aliases={"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]})
     for server in ("MILL1", "MILL2"):
-        add(project, server, "PressDB", NOON, [])
+        add(project, server, "PressDB", at(60), [])
     assert project.refuse() == [
-        "error: snapshots: captures/1.jsonl and captures/2.jsonl show PRESSAG.PressDB at "
-        "2026-11-20T12:00:00Z, and not which of the two databases is writable; leave one of the two there"
+        "error: snapshots: captures/4.jsonl and captures/5.jsonl show PRESSAG.PressDB at "
+        "2026-11-20T13:00:00Z, and not which of the two databases is writable; leave one of the two there"
     ]
 
 

@@ -1,92 +1,68 @@
-"""Queues with RETENTION in views by hand: what was received and sent, and since when it can be known."""
+"""Rows that RETENTION keeps in queues: which say something new, and since when it can have happened."""
 
-from datetime import timedelta
-from typing import Any
+from pyspark.sql import SparkSession, functions as F
 
-import pytest
-from pyspark.sql import SparkSession
+from pipelines.ingest.snapshots.retained import place_retained
+from schemas.events import MESSAGES
+from tests.support.drawn import Draw
 
-from tests.support.factories import NOON
-from tests.support.snapshot_views import Server, handle, ready, shown, views
-
-ONE, TWO, THREE = (NOON + timedelta(hours=hour) for hour in (1, 2, 3))
-COMPLETE = ["conversation_endpoints", "transmission_queue", "dbo.TargetQueue", "dbo.InitiatorQueue"]
-CONVERSATION = "ABCDEF00-0000-0000-0000-000000000001"
-RECEIVED, READY, SENT = 0, 1, 3
-
-
-def queue(*rows: tuple[int, int]) -> list[dict[str, Any]]:
-    """Rows of the target's queue: number and status."""
-    return [
-        {
-            **ready(1, False, number, queuing_order=number),
-            "status": status,
-            "conversation_handle": handle(1, False),
-        }
-        for number, status in rows
-    ]
-
-
-def sent(*numbers: int) -> list[dict[str, Any]]:
-    """Copies in the initiator's queue of what it sent."""
-    return [{**ready(1, True, number, queuing_order=number), "status": SENT} for number in numbers]
-
-
-@pytest.fixture(scope="module")
-def events(
-    session: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> dict[tuple[int, str], list[Any]]:
-    """Three snapshots, the middle one taken in last: by message and event type, what is known of its moment.
-
-    Message 0 was received by the first; 1 waits in the first and was received by the second; 2 came and was
-    received between both; 3 was about to be received in the second, and waits again in the third.
-    """
-    server = Server(tmp_path_factory.mktemp("retained") / "project")
-    endpoints = [shown(1, side) for side in (True, False)]
-
-    def snapshot(taken_at: Any, in_queue: list[Any], copies: list[Any]) -> None:
-        given = views(conversation_endpoints=endpoints, dbo_TargetQueue=in_queue, dbo_InitiatorQueue=copies)
-        server.snapshot(given, taken_at, complete=COMPLETE)
-
-    first = [(0, RECEIVED), (1, READY)]
-    then = [(0, RECEIVED), (1, RECEIVED), (2, RECEIVED), (3, RECEIVED)]
-    last = [*then[:3], (3, READY)]
-    snapshot(ONE, queue(*first), sent(0, 1))
-    server.project.run(session, ONE)
-    snapshot(THREE, queue(*last), sent(0, 1, 2, 3))
-    server.project.run(session, THREE)
-    snapshot(TWO, queue(*then), sent(0, 1, 2, 3))
-    server.project.run(session, THREE)
-    found: dict[tuple[int, str], list[Any]] = {}
-    for row in server.project.table("message_events"):
-        key = (row["message_sequence_number"], row["event_type"])
-        moment = row["event_time"] + timedelta(microseconds=1)
-        found.setdefault(key, []).append((row["not_before"], moment, row["inferred"]))
-    found[-1, "waits"] = [
-        (row["as_of"], row["message_id"]) for row in server.project.table("receive_schedule")
-    ]
-    found[-1, "to send"] = server.project.table("transmission_schedule")
-    return found
+# Views of dbo.Q at 12:00, 13:00 and 14:00.
+#                12:00     13:00     14:00
+# received       received  received
+# ready before   ready     received
+# came between             received
+# ready again              received  ready
+# logged after                       received, logged 12:30
+# logged then              received, logged 13:30
+# sent           sent      sent
+EVENTS = """
+    message_id   | event_type | event_time | seen_at | shown_until | inferred | event_id
+    received     | RECEIVED   | 11:59      | 12:00   | -           | true     | 12/r
+    received     | RECEIVED   | 12:59      | 13:00   | -           | true     | 13/r
+    ready before | DELIVERED  | 11:30      | 12:00   | 12:15       | -        | 12/b
+    ready before | RECEIVED   | 12:59      | 13:00   | -           | true     | 13/b
+    came between | RECEIVED   | 12:59      | 13:00   | -           | true     | 13/c
+    ready again  | RECEIVED   | 12:59      | 13:00   | -           | true     | 13/a
+    ready again  | DELIVERED  | 11:30      | 14:00   | -           | -        | 14/a
+    logged after | RECEIVED   | 13:59      | 14:00   | -           | true     | 14/l
+    logged after | RECEIVED   | 12:30      | -       | -           | -        | log 1
+    logged then  | RECEIVED   | 12:59      | 13:00   | -           | true     | 13/t
+    logged then  | RECEIVED   | 13:30      | -       | -           | -        | log 2
+    sent         | SENT       | 11:59      | 12:00   | -           | true     | 12/s
+    sent         | SENT       | 12:59      | 13:00   | -           | true     | 13/s
+    logged       | DELIVERED  | 11:00      | -       | -           | -        | log 3
+"""
+PLACED = """
+    message_id   | event_type | event_time | not_before timestamp | inferred
+    received     | RECEIVED   | 11:59      | -                    | true
+    ready before | DELIVERED  | 11:30      | -                    | -
+    ready before | RECEIVED   | 12:59      | 12:15                | true
+    came between | RECEIVED   | 12:59      | 12:00                | true
+    ready again  | DELIVERED  | 11:30      | -                    | -
+    logged after | RECEIVED   | 12:30      | -                    | -
+    logged then  | RECEIVED   | 12:59      | 12:00                | true
+    logged then  | RECEIVED   | 13:30      | -                    | -
+    sent         | SENT       | 11:59      | -                    | true
+    logged       | DELIVERED  | 11:00      | -                    | -
+"""
+VIEWS = """
+    instance | database | view               | taken_at timestamp | queue
+    SQL1     | B        | dbo.Q              | 12:00              | Q
+    SQL1     | B        | dbo.Q              | 13:00              | Q
+    SQL1     | B        | dbo.Q              | 14:00              | Q
+    SQL1     | B        | dbo.P              | 12:45              | P
+    SQL1     | B        | transmission_queue | 12:45              | -
+    SQL1     | C        | dbo.Q              | 12:45              | Q
+"""
 
 
-def test_received_rows_are_received_once_after_the_view_before(
-    events: dict[tuple[int, str], list[Any]],
-) -> None:
-    received = {number: each for (number, event_type), each in events.items() if event_type == "RECEIVED"}
-    assert received == {0: [(None, ONE, True)], 1: [(ONE, TWO, True)], 2: [(ONE, TWO, True)]}
-
-
-def test_copies_are_sent_and_do_not_wait(events: dict[tuple[int, str], list[Any]]) -> None:
-    copies = {number: each for (number, event_type), each in events.items() if event_type == "SENT"}
-    assert copies == {
-        **{number: [(None, ONE, True)] for number in (0, 1)},
-        **{number: [(ONE, TWO, True)] for number in (2, 3)},
-    }
-    assert events[-1, "to send"] == []
-
-
-def test_only_ready_rows_wait(events: dict[tuple[int, str], list[Any]]) -> None:
-    assert sorted(events[-1, "waits"]) == [
-        (ONE, f"{CONVERSATION}/initiator/1"),
-        (THREE, f"{CONVERSATION}/initiator/3"),
-    ]
+def test_what_is_received_and_sent_has_the_bounds_that_views_give(session: SparkSession) -> None:
+    """After the last view in which it stands ready, and after the last complete view of its queue."""
+    draw = Draw(session)
+    events = draw.rows(MESSAGES, instance="SQL1", database="B")(EVENTS)
+    place = [F.unix_micros("seen_at").cast("string"), F.lit("SQL1/B/dbo.Q"), F.col("event_id")]
+    id_of_row = F.concat_ws("/", F.lit("snapshot"), *place)
+    is_seen = F.col("seen_at").isNotNull()
+    events = events.withColumn("event_id", F.when(is_seen, id_of_row).otherwise(F.col("event_id")))
+    found = place_retained(events, events.where("inferred and seen_at is not null"), draw(VIEWS))
+    draw.require(found, MESSAGES)(PLACED)

@@ -3,14 +3,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from pyspark.sql import SparkSession
 
+from tests.field.running import Case
+from tests.support.capture_project import TABLES, require_equal, without_run
+from tests.support.captures import write_captures
 from tests.support.factories import Row
-from tests.support.harness import Project, difference, one_log
+from tests.support.harness import difference, one_log
 from tests.support.model import simulate
 from tests.support.model.messages import read_messages
 from tests.support.random_logs import random_logs
@@ -18,8 +18,6 @@ from tests.support.server import message_id, server_views, snapshots, state_of
 from tests.support.strategies import Log
 
 SCHEDULES = ("group_priorities", "receive_schedule", "transmission_schedule")
-UNKNOWN = {"conversation_handle"}
-"""The server has a handle where the log has none."""
 
 
 def as_the_server_names_it(log: Log) -> Log:
@@ -45,45 +43,37 @@ def as_the_server_names_it(log: Log) -> Log:
     return replace(log, **events, queue_events=None)
 
 
-def project_with(folder: Path, log: Log, declared: list[Row], **more: Any) -> Project:
-    """A project of snapshots alone; events, catalog and rules only where they are named."""
-    project = Project(folder, catalog=log.catalog, rules=log.rules, queue_events=False)
-    settings = {
-        "warehouse": "warehouse",
-        "snapshots": declared,
-        "receive": {"top": log.top},
-        "transmission": {"starvation": log.starvation, "blocks": log.blocks},
-        **more,
-    }
-    (folder / "settings.yaml").write_text(yaml.safe_dump(settings))
-    return project
+def night_of(folder: Path, log: Log, declared: list[Row]) -> dict[str, list[Row]]:
+    """The tables after a night on snapshots alone."""
+    case = Case(folder)
+    case.configure(
+        snapshots=declared,
+        receive={"top": log.top},
+        transmission={"starvation": log.starvation, "blocks": log.blocks},
+    )
+    case.publish(log.as_of.isoformat())
+    return {name: without_run(case.table(name)) for name in TABLES}
 
 
-def rows_of(rows: list[Row]) -> list[Row]:
-    return [{name: value for name, value in row.items() if name not in UNKNOWN} for row in rows]
-
-
-def require_schedules(project: Project, expected: dict[str, list[Row]]) -> None:
-    for table in SCHEDULES:
-        assert expected[table], table
-        columns = expected[table][0].keys() - UNKNOWN
-        found = difference(project.table(table, columns), rows_of(expected[table]))
-        assert found == [], "\n".join([table, *found])
-
-
-@pytest.mark.long
-def test_a_snapshot_alone_gives_the_schedules_of_the_log(session: SparkSession, tmp_path: Path) -> None:
-    """One server, whose databases were exported in different formats."""
-    log = as_the_server_names_it(one_log(random_logs(12, 11)))
+@pytest.mark.slow
+@pytest.mark.usefixtures("session")
+def test_snapshots_alone_give_the_schedules_of_the_log(tmp_path: Path) -> None:
+    """Views in different formats, one a database; and captures of the same servers."""
+    log = as_the_server_names_it(one_log(random_logs(5, 11)))
     # The embedded engine opens no Delta table whose folder has a blank in its name.
     log = replace(log, catalog=json.loads(json.dumps(log.catalog).replace('"Queue "', '"Queue_"')))
     expected = simulate(log.events, **log.settings)
-    state = state_of(log.events, log.catalog, log.rules, log.as_of)
-    declared = snapshots(tmp_path, server_views(state), log.as_of, "csv", "parquet", "delta")
-    project = project_with(tmp_path, log, declared)
-    project.run(session, log.as_of)
-    require_schedules(project, expected)
-    assert project.table("unresolved") == []
-    endpoints = project.table("endpoints")
-    assert {row["level_source"] for row in endpoints} == {"server"}
-    assert {row["created_by"] for row in endpoints} == {"lifetime", "snapshot"}
+    shown = server_views(state_of(log.events, log.catalog, log.rules, log.as_of))
+    files, captured = tmp_path / "files", tmp_path / "captured"
+    found = night_of(files, log, snapshots(files, shown, log.as_of, "csv", "parquet", "delta"))
+    for table in SCHEDULES:
+        # The server has a handle where the log has none.
+        columns = expected[table][0].keys() - {"conversation_handle"}
+        both = [[{name: row[name] for name in columns} for row in rows[table]] for rows in (found, expected)]
+        differs = difference(*both)
+        assert differs == [], "\n".join([table, *differs])
+    assert found["unresolved"] == []
+    assert {row["level_source"] for row in found["endpoints"]} == {"server"}
+    assert {row["created_by"] for row in found["endpoints"]} == {"lifetime", "snapshot"}
+    write_captures(captured / "captures", shown, log.as_of)
+    require_equal(night_of(captured, log, [{"path": "captures"}]), found)

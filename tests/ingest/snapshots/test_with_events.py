@@ -1,20 +1,13 @@
 """Snapshots together with events: what the log knows better, and what absence says; in any order."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.factories import (
-    NOON,
-    Row,
-    at,
-    by_source,
-    endpoint_event,
-    message_event,
-    queue_event,
-)
+from tests.support.factories import NOON, Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.snapshot_views import GROUP, Server, conversation, handle, ready, shown, views
 from tests.support.warehouses import changed, contents
 
@@ -85,34 +78,19 @@ def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, tmp_
     of_seven.append(ready(7, False, 4, message_enqueue_time=None, queuing_order=4))
     endpoints = [row for number in (1, 2, 5) for row in both(number)]
     given = views(
-        conversation_endpoints=[
-            *endpoints,
-            *both(6, conversation_group_id="ELSEWHERE"),
-            shown(7, False),
-            shown(7, True),
-        ],
+        conversation_endpoints=[*endpoints, *both(6, conversation_group_id="ELSEWHERE"), *both(7)],
         dbo_TargetQueue=[ready(1, False, 0), ready(6, False, 0), *of_seven],
         transmission_queue=[waiting(1, True, 1)],
     )
     server.snapshot(given, NOON, ALL)
-    for as_of in (at(-5), NOON, at(60)):
+    received: dict[datetime, dict[str, Row]] = {at(-5): {}, NOON: {}, at(60): {}}
+    for as_of in received:
         server.project.run(session, as_of)
-    received = {
-        as_of: {
-            row["message_id"]: row
-            for row in server.project.table("receive_schedule")
-            if row["as_of"] == as_of
-        }
-        for as_of in (at(-5), NOON, at(60))
-    }
+    for row in server.project.table("receive_schedule"):
+        received[row["as_of"]][row["message_id"]] = row
     first = {number: f"{conversation(number)}/0" for number in range(1, 7)}
-    seven = {
-        "m0": at(-40),
-        "m1": at(-30),
-        "m2": at(-30),
-        "m3": at(-30),
-        f"{conversation(7)}/initiator/4": JUST_BEFORE,
-    }
+    seven = {"m0": at(-40)} | dict.fromkeys(("m1", "m2", "m3"), at(-30))
+    seven[f"{conversation(7)}/initiator/4"] = JUST_BEFORE
     assert {*received[NOON]} == {first[1], first[4], first[6], *seven}
     assert {name: received[NOON][name]["arrived_at"] for name in seven} == seven
     assert first[5] in received[at(60)]
@@ -153,17 +131,14 @@ def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp
         ("transmission", f"{handle(3, True)}/unknown/3", "handle_unknown"),
     }
     # The log spells the ids otherwise.
-    lower = {
-        "conversation_handle": handle(2, False).lower(),
-        "conversation_group_id": GROUP.format(0, 2).lower(),
-    }
-    server.project.add(
-        by_source(
-            endpoint_event(
-                "DIALOG_CREATED", conversation(2).lower(), event_time=at(-60), database="B", **lower
-            )
-        )
+    created = endpoint_event(
+        "DIALOG_CREATED",
+        conversation(2).lower(),
+        event_time=at(-60),
+        conversation_handle=handle(2, False).lower(),
+        conversation_group_id=GROUP.format(0, 2).lower(),
     )
+    server.project.add(by_source(created))
     server.snapshot(
         views(
             conversation_endpoints=[*both(1), shown(3, False), shown(3, True)],
@@ -176,25 +151,19 @@ def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp
     latest = [row["message_id"] for row in server.project.table("receive_schedule") if row["as_of"] == at(60)]
     assert {*latest} == {f"{conversation(1)}/0", f"{conversation(3)}/initiator/0"}
     assert [row for row in server.project.table("unresolved") if row["as_of"] == at(60)] == []
-    names = (
-        "priority",
-        "logged_priority",
-        "level_source",
-        "created_by",
-        "created_at",
-        "conversation_group_id",
-    )
+    names = ("priority", "logged_priority", "level_source", "created_by")
     two, four = (server.endpoints()[conversation(number), False] for number in (2, 4))
-    assert [two[name] for name in names] == [5, 9, "ladder", "log", at(-60), GROUP.format(0, 2)]
-    assert [four[name] for name in names[:4]] == [9, 9, "server", "snapshot"]
+    assert [two[name] for name in names] == [5, 9, "ladder", "log"]
+    assert (two["created_at"], two["conversation_group_id"]) == (at(-60), GROUP.format(0, 2))
+    assert [four[name] for name in names] == [9, 9, "server", "snapshot"]
     assert len(server.endpoints()) == 6
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     session: SparkSession, tmp_path: Path
 ) -> None:
+    """All at once, and one by one backwards."""
     first = views(
         conversation_endpoints=[
             *[shown(1, side) for side in (True, False)],
@@ -218,22 +187,21 @@ def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
         endpoint_event("END_CONVERSATION", conversation(3), event_time=at(20), database="B"),
         message_event("RECEIVED", f"{conversation(1)}/0", event_time=at(10)),
     ]
-    steps: dict[str, Any] = {
-        "events": lambda server: server.project.add(by_source(*events)),
-        "later": lambda server: server.project.add(by_source(*later)),
-        "first": lambda server: server.snapshot(first, NOON, ALL),
-        "second": lambda server: server.snapshot(second, at(60), ALL),
-    }
-    found = []
-    # One by one, forwards and backwards: any two come in both orders.
-    for order in (list(steps), list(reversed(steps))):
-        server = Server(tmp_path / str(len(found)))
-        for name in order:
-            steps[name](server)
-            server.project.take_in(session)
+    at_once, backwards = Server(tmp_path / "at_once"), Server(tmp_path / "backwards")
+    for server in (at_once, backwards):
+        for shows, moment in ((second, at(60)), (first, NOON)):
+            server.snapshot(shows, moment, ALL)
+            if server is backwards:
+                server.project.take_in(session)
+        for rows in (later, events):
+            server.project.add(by_source(*rows))
+            if server is backwards:
+                server.project.take_in(session)
         server.project.run(session, at(61))
-        books = ("batch", "fold", "closed_on", "modified_at")
-        tables = contents(server.project, leave_out=books)
-        found.append({name: tables[name] for name in tables if name not in ("files", "batches", "snapshots")})
+    books = ("batch", "fold", "closed_on", "modified_at")
+    found = [contents(server.project, leave_out=books) for server in (at_once, backwards)]
+    for tables in found:
+        for name in ("files", "batches", "snapshots"):
+            del tables[name]
     different = changed(*found)
     assert different == {}, "\n".join(line for lines in different.values() for line in lines)
