@@ -3,10 +3,11 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from pipelines.ingest.days import FEW, end_of, full_days, newest_day, on_days
-from tests.support.frames import assert_same, frame
+from tests.support.drawn import Draw
+from tests.support.frames import assert_same
 
 BASE = date(2026, 11, 20)
 
@@ -47,47 +48,36 @@ def test_a_day_ends_where_the_next_one_begins() -> None:
     assert end_of(BASE) == datetime(2026, 11, 21, tzinfo=UTC)
 
 
-ROWS = """
-    event | event_time timestamp
-    a     | 2025-11-19 23:59:59.999999
-    b     | 2025-11-20 00:00
-    c     | 2025-11-20 23:59:59.999999
-    d     | 2025-11-21 00:00
-    e     | 2025-11-22 12:00
-    f     | -
-"""
-LAST_TWO = """
-    event | event_time timestamp
-    b     | 2025-11-20 00:00
-    c     | 2025-11-20 23:59:59.999999
-    e     | 2025-11-22 12:00
-"""
+EVERY_OTHER = [date(2025, 1, 1) + timedelta(days=2 * number) for number in range(300)]
+"""It has the 19th of November and the 21st."""
 
 
-@pytest.mark.parametrize("others", [0, 60, 1000], ids="and {} days of other years".format)
-def test_a_day_ends_before_the_next_begins(session: SparkSession, others: int) -> None:
-    """A weekly log has a day for each of its events: a range for each was one condition."""
-    days = [date(2025, 11, 20), date(2025, 11, 22)]
-    days += [date(2026, 1, 1) + timedelta(days=7 * number) for number in range(others)]
-    assert_same(on_days(frame(session, ROWS), days), frame(session, LAST_TWO))
-
-
-def test_days_between_those_of_a_range_do_not_count(session: SparkSession) -> None:
-    every_other = [date(2025, 1, 1) + timedelta(days=2 * number) for number in range(300)]
-    assert date(2025, 11, 19) in every_other
-    assert_same(
-        on_days(frame(session, ROWS), every_other),
-        frame(
-            session,
-            """
-            event | event_time timestamp
-            a     | 2025-11-19 23:59:59.999999
-            d     | 2025-11-21 00:00
-            """,
-        ),
-    )
-
-
-def test_no_days_have_no_events(session: SparkSession) -> None:
-    events = frame(session, ROWS)
-    assert_same(on_days(events, []), events.limit(0))
+@pytest.mark.parametrize(
+    ("days", "found"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param([date(2025, 11, 20), date(2025, 11, 22)], "bce", id="two"),
+        # A weekly log has a day for each of its events: a range for each was one condition.
+        *[
+            pytest.param(
+                [date(2025, 11, 20), date(2025, 11, 22), *(day(40 + 7 * week) for week in range(others))],
+                "bce",
+                id=f"and {others} days of other years",
+            )
+            for others in (60, 1000)
+        ],
+        pytest.param(EVERY_OTHER, "ad", id="days between those of a range do not count"),
+    ],
+)
+def test_events_on_days(draw: Draw, days: list[date], found: str) -> None:
+    """A day ends before the next begins."""
+    events = draw("""
+        event | event_time timestamp
+        a     | 2025-11-19 23:59:59.999999
+        b     | 2025-11-20 00:00
+        c     | 2025-11-20 23:59:59.999999
+        d     | 2025-11-21 00:00
+        e     | 2025-11-22 12:00
+        f     | -
+    """)
+    assert_same(on_days(events, days), events.where(F.col("event").isin(*found)))

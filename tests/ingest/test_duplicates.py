@@ -3,7 +3,7 @@
 from datetime import date
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import functions as F
 
 from pipelines.ingest.duplicates import (
     decide_duplicates,
@@ -17,7 +17,8 @@ from pipelines.ingest.duplicates import (
 )
 from schemas.events import EventContract
 from schemas.table import optional, required
-from tests.support.frames import assert_same, frame
+from tests.support.drawn import Draw
+from tests.support.frames import assert_same
 from tests.support.harness import same
 
 THINGS = EventContract(
@@ -34,57 +35,43 @@ THINGS = EventContract(
 FRIDAY, SATURDAY = date(2026, 11, 20), date(2026, 11, 21)
 
 
-def read(session: SparkSession, drawing: str) -> DataFrame:
-    """Rows as they are read: all of them are events unless they have reasons."""
-    rows = frame(session, drawing)
-    for name in {"reasons", "mistyped"}.difference(rows.columns):
-        rows = rows.withColumn(name, F.lit(None).cast("string"))
-    return rows
+NOTES = "event_time timestamp, size int, reasons string, mistyped string"
+"""What rows have beside their content: all of them are events unless they have reasons."""
 
 
-GUID = "abcdef00-0000-4000-8000-00000000000a"
-
-
-def test_few_bytes_of_a_row_find_its_repeats(session: SparkSession) -> None:
-    rows = read(
-        session,
-        f"""
-        event_id | event_time timestamp | message_id | size int | reasons       | mistyped
-        once     | 12:00                | M1         | 1        | -             | -
-        wrong    | 12:01                | m1         | 1        | missing_queue | -
-        mistyped | 12:02                | M1         | -        | -             | size STRING
-        no time  | -                    | {GUID} | 1        | missing_time  | -
-        """,
-    )
-    expected = frame(
-        session,
-        """
+def test_few_bytes_of_a_row_find_its_repeats(draw: Draw) -> None:
+    rows = draw.rows(NOTES)("""
+        event_id | event_time | message_id                           | size | reasons       | mistyped
+        once     | 12:00      | M1                                   | 1    | -             | -
+        wrong    | 12:01      | m1                                   | 1    | missing_queue | -
+        mistyped | 12:02      | M1                                   | -    | -             | size STRING
+        no time  | -          | abcdef00-0000-4000-8000-00000000000a | 1    | missing_time  | -
+    """)
+    expected = draw("""
         event_time timestamp | is_event boolean | is_mistyped boolean | is_in_other_spelling boolean
         12:00                | true             | false               | false
         12:01                | false            | false               | false
         12:02                | true             | true                | false
         -                    | false            | false               | true
-        """,
-    )
-    found = narrow_rows(rows, THINGS).drop("identity", "has_more_than_case")
-    assert_same(found, expected)
+    """)
+    assert_same(narrow_rows(rows, THINGS).drop("identity", "has_more_than_case"), expected)
 
 
 BATCH = """
-    event_id | event_time timestamp | message_id | size int
-    once     | 12:00                | M          | 1
-    twice    | 12:00                | M          | 1
-    twice    | 23:59:59.999999      | M          | 1
-    two days | 23:59:59.999999      | M          | 1
-    two days | 11-21 00:00          | M          | 1
-    known    | 12:30                | M          | 1
-    tomorrow | 12:30                | M          | 1
+    event_id | event_time      | message_id | size
+    once     | 12:00           | M          | 1
+    twice    | 12:00           | M          | 1
+    twice    | 23:59:59.999999 | M          | 1
+    two days | 23:59:59.999999 | M          | 1
+    two days | 11-21 00:00     | M          | 1
+    known    | 12:30           | M          | 1
+    tomorrow | 12:30           | M          | 1
 """
 RECORDED = """
-    event_id  | event_time timestamp | message_id | size int
-    known     | 00:00                | X          | 9
-    tomorrow  | 11-21 12:30          | M          | 1
-    forgotten | 12:00                | M          | 1
+    event_id  | event_time  | message_id | size
+    known     | 00:00       | X          | 9
+    tomorrow  | 11-21 12:30 | M          | 1
+    forgotten | 12:00       | M          | 1
 """
 
 
@@ -98,15 +85,15 @@ RECORDED = """
     ],
 )
 def test_an_event_repeats_within_its_utc_day(
-    session: SparkSession, full: set[date], others: set[date], known: list[str]
+    draw: Draw, full: set[date], others: set[date], known: list[str]
 ) -> None:
-    batch, recorded = read(session, BATCH), frame(session, RECORDED)
+    batch, recorded = draw.rows(NOTES)(BATCH), draw(RECORDED, NOTES)
     narrow = narrow_rows(batch, THINGS)
     hashes = find_repeated_hashes(narrow, recorded, full_days=full, other_days=others)
     near = select_near_suspects(batch, narrow, hashes)
     suspects = select_suspects(near, hashes).select("event_id", "event_date")
     day_of = [f"{name} | 2026-11-20" for name in ("twice", "twice", *known)]
-    assert_same(suspects, frame(session, "\n".join(["event_id | event_date date", *day_of])))
+    assert_same(suspects, draw("\n".join(["event_id | event_date date", *day_of])))
     before = select_with_hashes(recorded, hashes)
     assert before.columns == recorded.columns
     assert [row.event_id for row in before.collect()] == known
@@ -115,19 +102,16 @@ def test_an_event_repeats_within_its_utc_day(
     assert sorted(row.event_id for row in near.collect()) == sorted(of_times)
 
 
-def test_rows_that_are_no_events_are_suspects_too(session: SparkSession) -> None:
-    batch = read(
-        session,
-        """
-        event_id | event_time timestamp | message_id | size int | reasons
-        good     | 12:00                | M          | 1        | -
-        beside   | 12:01                | M          | 1        | -
-        bad      | 12:01                | M          | 1        | unknown_event_type
-        no time  | -                    | M          | 1        | missing_event_time
-        """,
-    )
+def test_rows_that_are_no_events_are_suspects_too(draw: Draw) -> None:
+    batch = draw.rows(NOTES)("""
+        event_id | event_time | message_id | size | reasons
+        good     | 12:00      | M          | 1    | -
+        beside   | 12:01      | M          | 1    | -
+        bad      | 12:01      | M          | 1    | unknown_event_type
+        no time  | -          | M          | 1    | missing_event_time
+    """)
     narrow = narrow_rows(batch, THINGS)
-    none = find_repeated_hashes(narrow, frame(session, RECORDED), full_days={FRIDAY}, other_days=set())
+    none = find_repeated_hashes(narrow, draw(RECORDED, NOTES), full_days={FRIDAY}, other_days=set())
     near = select_near_suspects(batch, narrow, none)
     assert_same(near, batch.where("event_id <> 'good'"))
     expected = batch.where("reasons is not null").withColumn("event_date", F.to_date("event_time"))
@@ -135,45 +119,42 @@ def test_rows_that_are_no_events_are_suspects_too(session: SparkSession) -> None
 
 
 SUSPECTS = """
-    event_id  | event_time timestamp | message_id | size int | reasons
-    alone     | 12:00                | M          | 1        | -
-    twins     | 12:00                | M          | 1        | -
-    twins     | 12:00                | M          | 1        | -
-    differ    | 12:00                | M          | 1        | -
-    differ    | 12:00                | M          | 2        | -
-    moments   | 12:00                | M          | 1        | -
-    moments   | 12:00:00.000001      | M          | 1        | -
-    nulls     | 12:00                | M          | -        | -
-    nulls     | 12:00                | -          | 1        | -
-    repeated  | 12:00                | M          | 1        | -
-    repeated  | 12:00                | M          | 1        | -
-    corrected | 12:00                | M          | 1        | -
-    one right | 12:00                | M          | 1        | -
-    one right | 12:00                | M          | 2        | -
-    other day | 11-21 12:00          | M          | 1        | -
-    twins     | 12:00                | M          | 1        | unknown_event_type
+    event_id  | event_time      | message_id | size | reasons            | verdict
+    alone     | 12:00           | M          | 1    | -                  | accepted
+    twins     | 12:00           | M          | 1    | -                  | twin
+    twins     | 12:00           | M          | 1    | -                  | twin
+    differ    | 12:00           | M          | 1    | -                  | conflict
+    differ    | 12:00           | M          | 2    | -                  | conflict
+    moments   | 12:00           | M          | 1    | -                  | conflict
+    moments   | 12:00:00.000001 | M          | 1    | -                  | conflict
+    nulls     | 12:00           | M          | -    | -                  | conflict
+    nulls     | 12:00           | -          | 1    | -                  | conflict
+    repeated  | 12:00           | M          | 1    | -                  | duplicate
+    repeated  | 12:00           | M          | 1    | -                  | duplicate
+    corrected | 12:00           | M          | 1    | -                  | conflict
+    one right | 12:00           | M          | 1    | -                  | conflict
+    one right | 12:00           | M          | 2    | -                  | duplicate
+    other day | 11-21 12:00     | M          | 1    | -                  | accepted
+    twins     | 12:00           | M          | 1    | unknown_event_type | invalid
 """
 KNOWN = """
-    event_id  | event_time timestamp | message_id | size int
-    repeated  | 12:00                | M          | 1
-    corrected | 12:00                | M          | 7
-    one right | 12:00                | M          | 2
-    other day | 12:00                | M          | 7
-    not here  | 12:00                | M          | 1
+    event_id  | event_time | message_id | size
+    repeated  | 12:00      | M          | 1
+    corrected | 12:00      | M          | 7
+    one right | 12:00      | M          | 2
+    other day | 12:00      | M          | 7
+    not here  | 12:00      | M          | 1
 """
 
 
-def judged(session: SparkSession) -> tuple[DataFrame, DataFrame]:
-    """`find_repeated` and `decide_duplicates`."""
-    few = read(session, SUSPECTS).withColumn("event_date", F.to_date("event_time"))
-    repeats = find_repeated(few.where("reasons is null"), frame(session, KNOWN), THINGS)
-    return repeats, decide_duplicates(few, repeats, THINGS)
-
-
-def test_events_that_repeat_or_contradict_each_other(session: SparkSession) -> None:
-    repeats, _ = judged(session)
+def test_what_was_recorded_stands_and_of_contradicting_rows_none(draw: Draw) -> None:
+    """Of equal rows one is accepted, beside the others of the batch and those near suspects that are none."""
+    expected = draw.rows(NOTES)(SUSPECTS)
+    suspects = expected.drop("verdict")
+    few = suspects.withColumn("event_date", F.to_date("event_time"))
+    repeats = find_repeated(few.where("reasons is null"), draw(KNOWN, NOTES), THINGS)
     told = repeats.select("event_id", F.isnotnull("recorded_content").alias("was_recorded"), "conflicting")
-    expected = """
+    draw.require(told)("""
         event_id  | was_recorded boolean | conflicting boolean
         twins     | false                | false
         differ    | false                | true
@@ -182,48 +163,24 @@ def test_events_that_repeat_or_contradict_each_other(session: SparkSession) -> N
         repeated  | true                 | false
         corrected | true                 | false
         one right | true                 | true
-    """
-    assert_same(told, frame(session, expected))
-
-
-def test_the_verdict_on_each_row(session: SparkSession) -> None:
-    """What was recorded stands; of contradicting rows none does; of equal ones one does."""
-    _, verdicts = judged(session)
-    expected = """
-        event_id  | size int | verdict
-        alone     | 1        | accepted
-        twins     | 1        | twin
-        twins     | 1        | twin
-        differ    | 1        | conflict
-        differ    | 2        | conflict
-        moments   | 1        | conflict
-        moments   | 1        | conflict
-        nulls     | -        | conflict
-        nulls     | 1        | conflict
-        repeated  | 1        | duplicate
-        repeated  | 1        | duplicate
-        corrected | 1        | conflict
-        one right | 1        | conflict
-        one right | 2        | duplicate
-        other day | 1        | accepted
-        twins     | 1        | invalid
-    """
-    assert_same(verdicts.select("event_id", "size", "verdict"), frame(session, expected))
+    """)
+    verdicts = decide_duplicates(few, repeats, THINGS)
+    assert_same(verdicts.select(*expected.columns), expected)
     assert {*verdicts.columns} == {*THINGS.names, "reasons", "mistyped", "event_date", "verdict"}
-
-
-def test_what_is_accepted(session: SparkSession) -> None:
-    """The others of the batch, those beside the suspects that are none, and one of each twin."""
-    _, verdicts = judged(session)
-    near = read(session, SUSPECTS + "    bystander | 12:00 | M | 3 | -\n    no time | - | M | 1 | missing")
-    others = read(session, "event_id | event_time timestamp | message_id | size int\nfar off | 13:00 | M | 4")
+    beside = draw.rows(NOTES)("""
+        event_id  | event_time | message_id | size | reasons
+        bystander | 12:00      | M          | 3    | -
+        no time   | -          | M          | 1    | missing
+    """)
+    others = draw("event_id | event_time | message_id | size\n far off | 13:00 | M | 4", NOTES)
+    near = suspects.unionByName(beside)
     rows = near.select(*others.columns).unionByName(others)
-    expected = """
-        event_id  | event_time timestamp | message_id | size int
-        far off   | 13:00                | M          | 4
-        bystander | 12:00                | M          | 3
-        alone     | 12:00                | M          | 1
-        twins     | 12:00                | M          | 1
-        other day | 11-21 12:00          | M          | 1
-    """
-    assert_same(select_accepted(rows, near, verdicts, THINGS, same), frame(session, expected))
+    expected = draw.columns(NOTES)("""
+        event_id  | event_time  | message_id | size
+        far off   | 13:00       | M          | 4
+        bystander | 12:00       | M          | 3
+        alone     | 12:00       | M          | 1
+        twins     | 12:00       | M          | 1
+        other day | 11-21 12:00 | M          | 1
+    """)
+    assert_same(select_accepted(rows, near, verdicts, THINGS, same), expected)

@@ -1,7 +1,6 @@
 """GUIDs of an input in their one spelling."""
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.ingest.ids import (
     has_more_than_case,
@@ -11,7 +10,8 @@ from pipelines.ingest.ids import (
 )
 from schemas.events import QUEUE_EVENTS, EventContract
 from schemas.table import optional
-from tests.support.frames import assert_same, frame
+from tests.support.drawn import Draw
+from tests.support.frames import assert_same
 
 NAMES = ("event_id", "message_id", "conversation_id")
 CONTRACT = EventContract("things", tuple(optional(name, "string", "") for name in NAMES), (), {})
@@ -34,8 +34,8 @@ CANONICAL = f"""
 """
 
 
-def test_what_a_spelling_asks_for(session: SparkSession) -> None:
-    rows = frame(session, SPELLINGS)
+def test_what_a_spelling_asks_for(draw: Draw) -> None:
+    rows = draw(SPELLINGS)
     found = rows.select(
         *NAMES,
         is_in_other_spelling(CONTRACT).alias("other_spelling"),
@@ -45,20 +45,20 @@ def test_what_a_spelling_asks_for(session: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("by_case", [True, False])
-def test_the_one_spelling_and_the_written_one(session: SparkSession, by_case: bool) -> None:
-    rows = frame(session, SPELLINGS).select(*NAMES)
+def test_the_one_spelling_and_the_written_one(draw: Draw, by_case: bool) -> None:
+    rows = draw(SPELLINGS).select(*NAMES)
     if by_case:
         rows = rows.where("event_id in ('e1', 'e2')")
-    expected = frame(session, CANONICAL).join(rows.select("event_id"), "event_id", "left_semi")
+    expected = draw(CANONICAL).join(rows.select("event_id"), "event_id", "left_semi")
     found = with_canonical_ids(rows, CONTRACT, by_case=by_case)
     assert_same(found.drop("written"), expected)
     assert_same(with_written_ids(found, CONTRACT).drop("written"), rows)
     assert_same(with_written_ids(rows, CONTRACT), rows)
 
 
-def test_ids_of_an_input_are_its_guids(session: SparkSession) -> None:
+def test_ids_of_an_input_are_its_guids(draw: Draw) -> None:
     """The id of an event and of a transaction stay as they are."""
     drawing = "\n".join([" | ".join(QUEUE_EVENTS.names), " | ".join("a" for _ in QUEUE_EVENTS.names)])
-    found = with_canonical_ids(frame(session, drawing), QUEUE_EVENTS, by_case=True)
+    found = with_canonical_ids(draw(drawing), QUEUE_EVENTS, by_case=True)
     [row] = found.drop("written").collect()
     assert {name for name in QUEUE_EVENTS.names if row[name] == "A"} == {"conversation_group_id"}

@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
@@ -14,105 +14,89 @@ from schemas import TABLES
 from schemas.events import CONTRACTS, QUEUE_FACTS, accepted_names
 from schemas.ledger import ENDPOINTS
 from schemas.table import Table
-from tests.support.frames import DAY, assert_same, frame, instant
+from tests.support.drawn import Draw
+from tests.support.frames import DAY, assert_same, instant
 from tests.support.harness import same
 
 MOMENT = "timestamp'2026-11-18 12:00:00'"
 ANY = {"string": "'x'", "boolean": "true", "timestamp": MOMENT, "int": "5", "bigint": "1L"}
 
 
-def rows_of(session: SparkSession, table: Table, drawing: str) -> DataFrame:
+def rows_of(draw: Draw, table: Table, drawing: str) -> DataFrame:
     """Rows of a table of the ledger; columns that are not drawn have any value, or none."""
-    rows = frame(session, drawing)
-    values = {
-        column.name: F.lit(None).cast(column.type) if column.nullable else F.expr(ANY[column.type])
-        for column in table.columns
-        if column.name not in rows.columns
-    }
+    required = {column.name: column.type for column in table.columns if not column.nullable}
+    rows = draw.rows(table)(drawing)
+    values = {name: F.coalesce(name, F.expr(ANY[type])) for name, type in required.items()}
     return rows.withColumns(values).select(*table.names)
 
 
 @pytest.mark.parametrize(
-    ("lookback", "found"),
+    ("full", "others", "found"),
     [
-        pytest.param(Lookback(set(), set(), everywhere=True), ["a 18", "a 19", "a 20", "b 18"], id="small"),
-        pytest.param(
-            Lookback({date(2026, 11, 19)}, set(), everywhere=False), ["a 19", "a 20"], id="full day"
-        ),
-        pytest.param(
-            Lookback({date(2026, 11, 20)}, {date(2026, 11, 19)}, everywhere=False),
-            ["a 20"],
-            id="of other days only what their events refer to",
-        ),
-        pytest.param(
-            Lookback({date(2026, 11, 20)}, {date(2026, 11, 18)}, everywhere=False),
-            ["a 20", "b 18"],
-            id="back to the first other day",
-        ),
-        pytest.param(
-            Lookback({date(2026, 11, 19)}, {DAY}, everywhere=False), ["a 19", "a 20"], id="a later other day"
-        ),
-        pytest.param(Lookback(set(), {date(2026, 11, 18)}, everywhere=False), ["b 18"], id="other days only"),
+        pytest.param(None, [], "a18 a19 a20 b18", id="everywhere"),
+        pytest.param([19], [], "a19 a20", id="full day"),
+        pytest.param([20], [19], "a20", id="of other days only what their events refer to"),
+        pytest.param([20], [18], "a20 b18", id="back to the first other day"),
+        pytest.param([19], [20], "a19 a20", id="a later other day"),
+        pytest.param([], [18], "b18", id="other days only"),
     ],
 )
 def test_closed_rows_that_new_events_refer_to(
-    session: SparkSession, lookback: Lookback, found: list[str]
+    draw: Draw, full: list[int] | None, others: list[int], found: str
 ) -> None:
     """Rows that were closed on the event's day or later, of its key."""
-    closed = """
+    closed = draw("""
         name | key | closed_on date
-        a 18 | a   | 2026-11-18
-        a 19 | a   | 2026-11-19
-        a 20 | a   | 2026-11-20
-        b 17 | c   | 2026-11-17
-        b 18 | b   | 2026-11-18
-    """
-    new = "key | event_time timestamp\na | 11-20 12:00\na | 11-20 13:00\nb | 11-18 12:00"
-    rows = select_closed_rows(frame(session, closed), frame(session, new), ["key"], lookback)
-    assert sorted(row.name for row in rows.collect()) == found
-    assert {*rows.columns} == {"name", "key", "closed_on"}
+        a18  | a   | 2026-11-18
+        a19  | a   | 2026-11-19
+        a20  | a   | 2026-11-20
+        b17  | c   | 2026-11-17
+        b18  | b   | 2026-11-18
+    """)
+    new = draw("key | event_time timestamp\n a | 11-20 12:00\n a | 11-20 13:00\n b | 11-18 12:00")
+    full_days, other_days = ({date(2026, 11, day) for day in days or ()} for days in (full, others))
+    lookback = Lookback(full_days, other_days, everywhere=full is None)
+    expected = closed.where(F.col("name").isin(*found.split()))
+    assert_same(select_closed_rows(closed, new, ["key"], lookback).select(*closed.columns), expected)
 
 
-def test_rows_of_a_table_together(session: SparkSession) -> None:
+def test_rows_of_a_table_together(draw: Draw) -> None:
     """After the table is written, late rows stand among the open ones, too."""
-    new = rows_of(session, QUEUE_FACTS, "event_id | batch bigint\nnew | 2")
-    before = rows_of(session, QUEUE_FACTS, "event_id | batch bigint\nopen | 1\nlate | 1")
-    late = rows_of(session, QUEUE_FACTS, "event_id | batch bigint\nlate | 1")
-    warehouse = Warehouse(session, "/nowhere")
-
-    def ids(frame: DataFrame) -> list[str]:
-        assert frame.columns == [*accepted_names("queue_events"), "batch"]
-        return sorted(row.event_id for row in frame.collect())
-
+    new, late, before = (
+        rows_of(draw, QUEUE_FACTS, f"event_id | batch\n {drawing}")
+        for drawing in ("new | 2", "late | 1", "open | 1\n late | 1")
+    )
+    warehouse = Warehouse(draw.session, "/nowhere")
     rows = Rows(QUEUE_FACTS, new, before, late)
+    assert rows.all(warehouse).columns == [*accepted_names("queue_events"), "batch"]
     assert ids(rows.all(warehouse)) == ["late", "late", "new", "open"]
     assert ids(rows.each_once(warehouse)) == ["late", "new", "open"]
     assert ids(Rows(QUEUE_FACTS, new, before, None).each_once(warehouse)) == ["late", "new", "open"]
     assert ids(Rows(QUEUE_FACTS, new, None, late).each_once(warehouse)) == ["late", "new"]
     assert ids(Rows(QUEUE_FACTS, None, None, None).all(warehouse)) == []
-    known = rows_of(session, ENDPOINTS, "conversation_id\nc1")
+    known = rows_of(draw, ENDPOINTS, "conversation_id\n c1")
     assert_same(union_batches(warehouse, ENDPOINTS, None, known), known)
 
 
 STORED = {
     "message_events": """
-        event_id  | event_type | message_id | conversation_id | transaction_id | batch bigint | fold bigint | closed_on date
-        open      | SENT       | m1         | c1              | -              | 1            | 1           | -
-        late      | RECEIVED   | m2         | c9              | t2             | 1            | 1           | 2026-11-18
-        arrived   | DELIVERED  | m3         | c3              | -              | 1            | 1           | 2026-11-18
-        untouched | RECEIVED   | m4         | c4              | t4             | 1            | 1           | 2026-11-18
-        moved     | RECEIVED   | m5         | c9              | t5             | 1            | 2           | 2026-11-18
-        attempted | SENT       | m6         | c9              | -              | 2            | 2           | -
-    """,  # noqa: E501
+        event_id  | event_type | message_id | conversation_id | transaction_id | batch | fold | closed_on
+        open      | SENT       | m1         | c1              | -              | 1     | 1    | -
+        late      | RECEIVED   | m2         | c9              | t2             | 1     | 1    | 2026-11-18
+        arrived   | DELIVERED  | m3         | c3              | -              | 1     | 1    | 2026-11-18
+        untouched | RECEIVED   | m4         | c4              | t4             | 1     | 1    | 2026-11-18
+        moved     | RECEIVED   | m5         | c9              | t5             | 1     | 2    | 2026-11-18
+        attempted | SENT       | m6         | c9              | -              | 2     | 2    | -
+    """,
     "endpoint_events": """
-        event_id  | event_type       | conversation_id | closed_on date
+        event_id  | event_type       | conversation_id | closed_on
         open      | BEGIN_DIALOG     | c1              | -
         late      | BEGIN_DIALOG     | c3              | 2026-11-18
         late too  | END_CONVERSATION | c2              | 2026-11-18
         untouched | BEGIN_DIALOG     | c4              | 2026-11-18
     """,
     "queue_events": """
-        event_id  | event_type | instance | transaction_id | closed_on date
+        event_id  | event_type | instance | transaction_id | closed_on
         open      | COMMIT     | x        | t1             | -
         late      | COMMIT     | x        | t2             | 2026-11-18
         late too  | COMMIT     | x        | t5             | 2026-11-18
@@ -123,7 +107,7 @@ STORED = {
         of nobody | RECEIVE    | x        | -              | 2026-11-18
     """,
     "endpoints": """
-        conversation_id | closed_on date
+        conversation_id | closed_on
         c1              | -
         c3              | 2026-11-18
         c4              | 2026-11-18
@@ -149,13 +133,13 @@ NEW = {
 }
 
 
-def working_set(session: SparkSession, folder: Path, *, starts_over: bool) -> WorkingSet:
+def working_set(draw: Draw, folder: Path, *, starts_over: bool) -> WorkingSet:
     """That of the second batch."""
-    warehouse = Warehouse(session, str(folder))
+    warehouse = Warehouse(draw.session, str(folder))
     for name, drawing in STORED.items():
-        warehouse.replace(TABLES[name], rows_of(session, TABLES[name], drawing))
+        warehouse.replace(TABLES[name], rows_of(draw, TABLES[name], drawing))
     events = {
-        name: rows_of(session, TABLES[name], drawing).select(*CONTRACTS[name].names)
+        name: rows_of(draw, TABLES[name], drawing).select(*CONTRACTS[name].names)
         for name, drawing in NEW.items()
     }
     batch = Batch(
@@ -179,9 +163,9 @@ def ids(rows: DataFrame | None, name: str = "event_id") -> list[str] | None:
     return None if rows is None else sorted(row[name] for row in rows.collect())
 
 
-def test_what_a_batch_reads(session: SparkSession, tmp_path: Path) -> None:
+def test_what_a_batch_reads(draw: Draw, tmp_path: Path) -> None:
     """A late message brings the outcomes of transactions that received it, a late creation its arrivals."""
-    found = working_set(session, tmp_path, starts_over=False)
+    found = working_set(draw, tmp_path, starts_over=False)
     assert ids(found.messages.new) == ["new 1", "new 2", "new 3"]
     assert ids(found.messages.open) == ["moved", "open"]
     assert ids(found.messages.late) == ["late"]
@@ -194,8 +178,8 @@ def test_what_a_batch_reads(session: SparkSession, tmp_path: Path) -> None:
     assert ids(found.known_late, "conversation_id") == ["c3"]
 
 
-def test_the_first_queue_events_have_all_rows_read(session: SparkSession, tmp_path: Path) -> None:
-    found = working_set(session, tmp_path, starts_over=True)
+def test_the_first_queue_events_have_all_rows_read(draw: Draw, tmp_path: Path) -> None:
+    found = working_set(draw, tmp_path, starts_over=True)
     assert ids(found.messages.open) == ["arrived", "late", "moved", "open", "untouched"]
     assert (found.messages.late, found.transactions.late, found.arrivals) == (None, None, None)
     assert ids(found.known, "conversation_id") == ["c1", "c3", "c4"]

@@ -1,0 +1,3 @@
+"""Frames are drawn."""
+
+from tests.support.drawn import draw as draw
