@@ -167,18 +167,15 @@ def test_the_command_line(
     company.edit(create_rule("Other", 1))
     config = ["--config", company.project.config]
     assert rules_job.main(config) == 0
-    command = [*config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]
-    assert job.main(command) == 0
+    assert job.main([*config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]) == 0
     said = capsys.readouterr().out
     assert "2 endpoints were created from 2026-11-20T00:00:00Z up to 2026-11-21T12:00:00Z" in said
     assert "1 of them change, 1 their level" in said
     assert "Nothing was written. Add --apply to write it." in said
     with pytest.raises(ConfigError, match="the interval is empty"):
         job.main([*config, "--from", "2026-11-21", "--to", "2026-11-21"])
-
-
-def test_rules_are_printed_as_a_script(company: Company, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rules_job.main(["--config", company.project.config, "--print-sql", "SQL1"]) == 0
-    assert "CREATE BROKER PRIORITY [R]" in capsys.readouterr().out
+    # The rules as a script.
+    assert rules_job.main([*config, "--print-sql", "SQL1"]) == 0
+    assert "CREATE BROKER PRIORITY [Other]" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="none is of the instance 'SQL2'"):
-        rules_job.main(["--config", company.project.config, "--print-sql", "SQL2"])
+        rules_job.main([*config, "--print-sql", "SQL2"])

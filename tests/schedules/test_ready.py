@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.schedules.groups import ready_conversations
@@ -25,6 +24,10 @@ OFF = "instance string, database string, queue string, name string, off_since ti
 
 
 def test_a_queue_is_off_by_its_last_change_or_by_the_catalog(draw: Draw) -> None:
+    """Since the first event that says so after the last that says on.
+
+    Logged events come before those of snapshots, which have been true since before they were taken.
+    """
     catalog = draw.rows("instance string, database string, queue string, is_on boolean", **IN_B)("""
         queue      | is_on
         on         | true
@@ -35,73 +38,56 @@ def test_a_queue_is_off_by_its_last_change_or_by_the_catalog(draw: Draw) -> None
         limited    | false
         not said   | -
     """)
-    events = draw.rows(QUEUE_FACTS, event_type="QUEUE_ALTERED", **IN_B)("""
-        queue      | event_type    | event_time | event_id | queue_status
-        turned on  | QUEUE_ALTERED | 12:00      | a        | ON
-        turned off | QUEUE_ALTERED | 12:00      | a        | ON
-        turned off | QUEUE_ALTERED | 12:01      | a        | off
-        twice      | QUEUE_ALTERED | 12:00      | a        | OFF
-        twice      | QUEUE_ALTERED | 12:00      | b        | ON
-        limited    | QUEUE_ALTERED | 12:01      | a        | -
-        on         | RECEIVE       | 12:01      | a        | OFF
-        not in it  | QUEUE_ALTERED | 12:00      | a        | OFF
+    events = draw.rows(QUEUE_FACTS, **IN_B)("""
+        queue      | event_type    | event_time | event_id | queue_status | seen_at
+        turned on  | QUEUE_ALTERED | 12:00      | a        | ON           | -
+        turned off | QUEUE_ALTERED | 12:00      | a        | ON           | -
+        turned off | QUEUE_ALTERED | 12:01      | a        | off          | -
+        twice      | QUEUE_ALTERED | 12:00      | a        | OFF          | -
+        twice      | QUEUE_ALTERED | 12:00      | b        | ON           | -
+        limited    | QUEUE_ALTERED | 12:01      | a        | -            | -
+        on         | RECEIVE       | 12:01      | a        | OFF          | -
+        again      | QUEUE_ALTERED | 12:00      | a        | OFF          | -
+        again      | QUEUE_ALTERED | 12:01      | a        | ON           | -
+        again      | QUEUE_ALTERED | 12:02      | a        | OFF          | -
+        again      | QUEUE_ALTERED | 12:03      | a        | OFF          | -
+        again      | QUEUE_ALTERED | 12:04      | a        | -            | -
+        at once    | QUEUE_ALTERED | 12:00      | a        | ON           | -
+        at once    | QUEUE_ALTERED | 12:00      | b        | OFF          | -
+        seen       | QUEUE_ALTERED | 12:00      | a        | OFF          | 12:01
+        seen       | QUEUE_ALTERED | 12:02      | a        | OFF          | 12:03
+        both       | QUEUE_ALTERED | 12:00      | a        | OFF          | 12:01
+        both       | QUEUE_ALTERED | 12:02      | a        | OFF          | -
+        seen on    | QUEUE_ALTERED | 12:00      | a        | OFF          | -
+        seen on    | QUEUE_ALTERED | 12:02      | a        | ON           | 12:03
+        seen on    | QUEUE_ALTERED | 12:04      | a        | OFF          | 12:05
     """)
     expected = draw("""
-        instance | database | queue      | name                  | off_since timestamp | off_source
-        SQL1     | B        | off        | SQL1.B.off            | -                   | catalog
-        SQL1     | B        | turned off | SQL1.B.[turned off]   | 12:01               | log
-        SQL1     | B        | limited    | SQL1.B.limited        | -                   | catalog
-        SQL1     | B        | not in it  | SQL1.B.[not in it]    | 12:00               | log
+        instance | database | queue      | name                | off_since timestamp | off_source
+        SQL1     | B        | off        | SQL1.B.off          | -                   | catalog
+        SQL1     | B        | turned off | SQL1.B.[turned off] | 12:01               | log
+        SQL1     | B        | limited    | SQL1.B.limited      | -                   | catalog
+        SQL1     | B        | again      | SQL1.B.again        | 12:02               | log
+        SQL1     | B        | at once    | SQL1.B.[at once]    | 12:00               | log
+        SQL1     | B        | seen       | SQL1.B.seen         | 12:01               | snapshot
+        SQL1     | B        | both       | SQL1.B.both         | 12:02               | log
+        SQL1     | B        | seen on    | SQL1.B.[seen on]    | 12:05               | snapshot
     """)
     assert_same(queues_off(catalog, events), expected)
 
 
-def test_a_queue_is_off_since_the_first_event_that_says_so_after_the_last_that_says_on(draw: Draw) -> None:
-    """Logged events come before those of snapshots, which have been true since before they were taken."""
-    events = draw.rows(QUEUE_FACTS, event_type="QUEUE_ALTERED", **IN_B)("""
-        queue    | event_time | event_id | queue_status | seen_at
-        again    | 12:00      | a        | OFF          | -
-        again    | 12:01      | a        | ON           | -
-        again    | 12:02      | a        | OFF          | -
-        again    | 12:03      | a        | OFF          | -
-        again    | 12:04      | a        | -            | -
-        at once  | 12:00      | a        | ON           | -
-        at once  | 12:00      | b        | OFF          | -
-        seen     | 12:00      | a        | OFF          | 12:01
-        seen     | 12:02      | a        | OFF          | 12:03
-        both     | 12:00      | a        | OFF          | 12:01
-        both     | 12:02      | a        | OFF          | -
-        seen on  | 12:00      | a        | OFF          | -
-        seen on  | 12:02      | a        | ON           | 12:03
-        seen on  | 12:04      | a        | OFF          | 12:05
-    """)
-    nothing = draw.rows("instance string, database string, queue string, is_on boolean")("queue\n -")
-    draw.require(queues_off(nothing.where("false"), events))("""
-        queue    | off_since timestamp | off_source
-        again    | 12:02               | log
-        at once  | 12:00               | log
-        seen     | 12:01               | snapshot
-        both     | 12:02               | log
-        seen on  | 12:05               | snapshot
-    """)
-
-
-@pytest.mark.parametrize(
-    "queue",
-    [
+def test_a_queue_is_named_as_answers_print_it(draw: Draw) -> None:
+    queues: list[QueueName] = [
         ("SQL1", "Sales", "Orders"),
         ("SQL1.example", "[Sales", "Orders]"),
         ("", "a b", "tab\there"),
         ("no\u00a0break", "line\u2028end", "\u3000"),
         ("\x1c", "zero\u200bwidth", "'so'\\x"),
-    ],
-)
-def test_a_queue_is_named_as_answers_print_it(session: SparkSession, queue: QueueName) -> None:
-    rows = session.createDataFrame(
-        [(*queue, False)], "instance string, database string, queue string, is_on boolean"
-    )
-    events = session.createDataFrame([], QUEUE_FACTS.struct)
-    assert [row["name"] for row in queues_off(rows, events).collect()] == [queue_text(queue)]
+    ]
+    columns = "instance string, database string, queue string, is_on boolean"
+    catalog = draw.session.createDataFrame([(*queue, False) for queue in queues], columns)
+    found = queues_off(catalog, draw.rows(QUEUE_FACTS)("queue\n -"))
+    assert sorted(row["name"] for row in found.collect()) == sorted(map(queue_text, queues))
 
 
 def test_an_off_queue_counts_before_a_group_that_is_named_or_received_from(draw: Draw) -> None:
