@@ -22,5 +22,5 @@ def test_whether_the_view_of_its_queue_shows_a_message(draw: Draw) -> None:
         transmission | SQL1     | A        | ''    | SQL1           | A              | -           | 12:00                   | 1        | true
         transmission | SQL1     | B        | ''    | SQL1           | B              | -           | 12:00                   | -        | false
     """)  # noqa: E501
-    found = with_views(expected.drop("view", "is_shown").replace("", None, "queue"), views)
+    found = with_views(expected.drop("view", "is_shown").replace("", None, ["queue"]), views)
     assert_same(found.select(*expected.columns), expected)
