@@ -12,6 +12,8 @@ from pipelines.config.errors import ConfigError, InputError
 from pipelines.nightly.as_of import find_latest, require_data
 from pipelines.nightly.night import describe
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
+from schemas import TABLES
+from tests.support.captures import ID, Captured, capture_lines, write_capture
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event, queue_event
 from tests.support.harness import Project
 from tests.support.snapshot_views import Server, ready, shown, views
@@ -95,40 +97,25 @@ def test_the_latest_of_snapshots_is_the_last_taken_at(session: SparkSession, tmp
     server.project.take_in(session)
     assert found_latest(session, server.project) == (at(10), at(10))
     server.project.add(by_source(queue_event(event_time=at(10))))
-    server.project.run(session, "latest")
-    assert runs(server.project)[-1] == succeeded(at(10) + MOMENT, at(10))
-
-
-CAPTURE = """
-{"capture":1,"id":"6F0C0000-0000-0000-0000-00000000000N","server":"SQL1","product_version":"16.0.4135.4",\
-"taken_at":"2026-11-24T0N:30:00.1234567Z","server_state":true}
-{"database":"Claims","read":IS_READ,"reason":null,"view_definition":true}
-VIEW{"end":true,"id":"6F0C0000-0000-0000-0000-00000000000N","rows":0,"finished_at":"2026-11-24T0N:30:02.1Z"}
-"""
-VIEW = (
-    '{"database":"Claims","view":"transmission_queue","count":0,"complete":true,"error":null,'
-    '"read_at":"2026-11-24T08:30:00.2Z"}\n'
-)
+    server.project.take_in(session)
+    assert found_latest(session, server.project) == (at(10) + MOMENT, at(10))
 
 
 def test_a_capture_of_no_database_is_no_data(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
-    (tmp_path / "captures").mkdir()
     (tmp_path / "settings.yaml").write_text("warehouse: warehouse\nsnapshots: [{path: captures}]\n")
 
-    def add(number: str, is_read: str, view: str) -> None:
-        text = CAPTURE.replace("N", number).replace("IS_READ", is_read).replace("VIEW", view)
-        (tmp_path / "captures" / f"{number}.jsonl").write_text(text)
+    def take_in(number: int, taken_at: datetime, claims: Captured) -> None:
+        lines = capture_lines({"Claims": claims}, taken_at=taken_at, id=f"{ID[:-1]}{number}")
+        write_capture(tmp_path / "captures" / f"{number}.jsonl", lines)
+        project.take_in(session)
 
-    add("9", "false", "")
-    project.take_in(session)
+    take_in(9, at(60), Captured({}, reason="OFFLINE"))
     with pytest.raises(ConfigError, match=r"no database is in .*captures/9\.jsonl"):
         found_latest(session, project)
     # A database without rows is data; the later capture still is none.
-    add("8", "true", VIEW)
-    project.take_in(session)
-    taken_at = datetime(2026, 11, 24, 8, 30, 0, 123456, UTC)
-    assert found_latest(session, project) == (taken_at, taken_at)
+    take_in(8, at(30), Captured({"transmission_queue": []}))
+    assert found_latest(session, project) == (at(30), at(30))
 
 
 def test_there_is_no_latest_without_data(session: SparkSession, tmp_path: Path) -> None:
@@ -186,8 +173,11 @@ def test_an_as_of_before_all_events_is_refused_and_later_ones_know_their_newest_
     assert runs(project)[-1] == succeeded(at(60), at(30))
 
 
-def test_without_any_data_a_night_is_empty(session: SparkSession, tmp_path: Path) -> None:
+def test_without_any_data_a_night_is_empty_and_leaves_every_public_table(
+    session: SparkSession, tmp_path: Path
+) -> None:
     project = Project(tmp_path, catalog=catalog())
     project.run(session, at(0))
     assert runs(project) == [succeeded(at(0), None)]
-    assert project.table("unresolved") == []
+    rows = {table.name: len(project.table(table.name)) for table in TABLES.values() if table.public}
+    assert rows == {**dict.fromkeys(rows, 0), "runs": 1}

@@ -15,13 +15,10 @@ from pipelines.nightly.runs import NOT_ENDED, Run, RunFigures, announce, write_r
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.published import published_as_of
 from schemas.table import Table
+from tests.support.broken_off import BrokenOffError
 from tests.support.factories import at, by_source, catalog, endpoint_event, message_event
 from tests.support.harness import Project
 from tests.support.warehouses import changed, contents
-
-
-class KilledError(BaseException):
-    """Nothing catches it, as nothing catches kill -9."""
 
 
 def stopping(error: BaseException) -> Callable[..., dict[str, int]]:
@@ -37,26 +34,9 @@ def told_of_runs(project: Project) -> list[tuple[str, int | None, str | None]]:
 
 
 def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSession, tmp_path: Path) -> None:
+    """Also of one that was written, but whose write raised."""
     project = Project(tmp_path, catalog=catalog())
     warehouse, settings = project.warehouse(session), project.settings()
-    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", RunFigures(last_batch=1))
-    second = Run.begin(at(60))
-    announce(warehouse, settings, second, CompletedBatches([{"batch": 2}]))
-    first = ("succeeded", 1, None)
-    assert told_of_runs(project) == [first, ("failed", 2, NOT_ENDED)]
-    write_run(
-        warehouse, settings, second, "succeeded", RunFigures(row_counts={"unresolved": 3}, last_batch=2)
-    )
-    assert told_of_runs(project) == [first, ("succeeded", 2, None)]
-    rows = {row["run_id"]: dict(row["row_counts"]) for row in project.table("runs")}
-    assert rows[second.run_id] == {"unresolved": 3}
-
-
-def test_an_announcement_that_was_written_and_raised_still_has_its_place_taken(
-    embedded: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = Project(tmp_path, catalog=catalog())
-    warehouse, settings = project.warehouse(embedded), project.settings()
     write_run(warehouse, settings, Run.begin(at(60)), "succeeded", RunFigures(last_batch=1))
     second, append = Run.begin(at(60)), warehouse.append
 
@@ -64,19 +44,17 @@ def test_an_announcement_that_was_written_and_raised_still_has_its_place_taken(
         append(table, rows)
         raise InputError("the connection was lost")
 
-    with monkeypatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(warehouse, "append", append_and_raise)
         with pytest.raises(InputError):
             announce(warehouse, settings, second, CompletedBatches([{"batch": 2}]))
-    write_run(
-        warehouse,
-        settings,
-        second,
-        "failed",
-        second.announced or RunFigures(),
-        error="the connection was lost",
-    )
-    assert told_of_runs(project) == [("succeeded", 1, None), ("failed", 2, "the connection was lost")]
+    first = ("succeeded", 1, None)
+    assert told_of_runs(project) == [first, ("failed", 2, NOT_ENDED)]
+    figures = RunFigures(row_counts={"unresolved": 3}, last_batch=2)
+    write_run(warehouse, settings, second, "succeeded", figures)
+    assert told_of_runs(project) == [first, ("succeeded", 2, None)]
+    rows = {row["run_id"]: dict(row["row_counts"]) for row in project.table("runs")}
+    assert rows[second.run_id] == {"unresolved": 3}
 
 
 def test_readers_are_told_that_a_second_run_did_not_end(
@@ -98,10 +76,14 @@ def test_readers_are_told_that_a_second_run_did_not_end(
     assert (told_of_runs(project), told()) == ([first], [])
     before = contents(project)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(night, "write_schedules", stopping(KilledError()))
-        with pytest.raises(KilledError):
-            project.run(session, at(60))
+    def run_again(stopped: str, error: BaseException) -> None:
+        """Describe the as_of again, until a step raises an error."""
+        with monkeypatch.context() as patched:
+            patched.setattr(night, stopped, stopping(error))
+            with pytest.raises(type(error)):
+                night.describe(warehouse, project.settings(), at(60))
+
+    run_again("write_schedules", BrokenOffError())
     killed = ("failed", 1, NOT_ENDED)
     assert told_of_runs(project) == [first, killed]
     (said,) = told()
@@ -114,10 +96,7 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         "writes them again"
     )
 
-    with monkeypatch.context() as patched:
-        patched.setattr(night, "write_schedules", stopping(OSError("no room")))
-        with pytest.raises(OSError, match="no room"):
-            project.run(session, at(60))
+    run_again("write_schedules", OSError("no room"))
     failed = ("failed", 1, "no room")
     assert told_of_runs(project) == [first, killed, failed]
     assert "did not succeed (no room)" in told()[0]
@@ -127,10 +106,7 @@ def test_readers_are_told_that_a_second_run_did_not_end(
     assert changed(before, contents(project)) == {}
 
     # A run that fails before it writes leaves the tables as they were.
-    with monkeypatch.context() as patched:
-        patched.setattr(night, "require_good_input", stopping(InputError("too much")))
-        with pytest.raises(InputError):
-            project.run(session, at(60))
+    run_again("require_good_input", InputError("too much"))
     assert told_of_runs(project) == [first, killed, failed, first, ("failed", None, "too much")]
     assert told() == []
     assert len({row["run_id"] for row in project.table("runs")}) == 5
