@@ -6,8 +6,6 @@ one never ends. A conversation closes on the day after its own, with the next ba
 
 import logging
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +19,7 @@ from pipelines.storage.maintain import maintain
 from pipelines.storage.upkeep import Upkeep
 from schemas.events import ACCEPTED, ENDPOINT_FACTS, MESSAGES
 from schemas.ledger import ENDPOINTS
+from tests.support.broken_off import BrokenOffError, dying
 from tests.support.factories import Events, Row, at, by_source, catalog, message_event, short_talk
 from tests.support.harness import SOURCES, Project
 from tests.support.snapshot_views import Server, views
@@ -85,55 +84,41 @@ def without_files(line: str) -> str:
     return re.sub("in [0-9]+ files?$", "in N files", line)
 
 
-def pruned_copy(session: SparkSession, unpruned: Project, folder: Path) -> Project:
-    """A pruned copy without the files of events, which it has ingested under other names."""
-    project = unpruned.copied(folder)
-    for source in SOURCES:
-        for file in (folder / source).iterdir():
-            file.unlink()
-    prune(project, session)
-    return project
-
-
 def closed_days(project: Project) -> set[str]:
     """The days on which rows of the ledger were closed."""
     rows = [row for table in LEDGER if table.name != "queue_events" for row in project.table(table.name)]
     return {str(row["closed_on"]) for row in rows if row["closed_on"] is not None}
 
 
-def test_what_is_lost_is_said_before_it_is_deleted(
+def first_day(project: Project, session: SparkSession) -> str:
+    return str(project.warehouse(session).first_day)
+
+
+def test_what_is_lost_is_said_before_it_is_deleted_and_never_comes_back(
     session: SparkSession, unpruned: Project, tmp_path: Path
 ) -> None:
     project = unpruned.copied(tmp_path)
     before = contents(project)
-    assert closed_days(project) == {"2026-11-21", "2026-11-22", "2026-11-23"}
+    whole = {"2026-11-21", "2026-11-22", "2026-11-23"}
+    assert closed_days(project) == whole
     assert prune(project, session, dry_run=True) == TOLD
+    assert prune(project, session, days=2) == []
     assert contents(project) == before
-    assert project.warehouse(session).first_day is None
+    assert first_day(project, session) == "None"
 
     told: list[tuple[str, set[str]]] = []
-    root = project.warehouse(session).root
-    maintain(
-        root,
-        keep_event_days=1,
-        spark=session,
-        tell=lambda line: told.append((without_files(line), closed_days(project))),
-    )
-    assert told[: len(TOLD)] == [(line, {"2026-11-21", "2026-11-22", "2026-11-23"}) for line in TOLD]
+
+    def tell(line: str) -> None:
+        told.append((without_files(line), closed_days(project)))
+
+    maintain(project.warehouse(session).root, keep_event_days=1, spark=session, tell=tell)
+    assert told[: len(TOLD)] == [(line, whole) for line in TOLD]
     assert closed_days(project) == {"2026-11-22", "2026-11-23"}
-    assert str(project.warehouse(session).first_day) == "2026-11-22"
     assert {row["conversation_id"] for row in project.table("endpoints")} == {"c1", "c2", "c3", "endless"}
-
-
-def test_the_first_day_left_never_goes_back(session: SparkSession, unpruned: Project, tmp_path: Path) -> None:
-    project = unpruned.copied(tmp_path)
-    assert prune(project, session, days=2) == []
-    assert project.warehouse(session).first_day is None
-    assert prune(project, session) == TOLD
+    assert first_day(project, session) == "2026-11-22"
     for days in (None, 0, 1, 2, 800_000, 2_000_000_000):
         assert bool(prune(project, session, days=days)) == (days == 0)
-        first = "2026-11-22" if days is None else "2026-11-23"
-        assert str(project.warehouse(session).first_day) == first
+        assert first_day(project, session) == ("2026-11-22" if days is None else "2026-11-23")
 
 
 REFUSED = {
@@ -166,15 +151,43 @@ def test_the_whole_log_is_refused_with_the_longest_window(pruned: Project) -> No
     assert conformance.main(["--config", pruned.config, "--window-hours", "47"]) == 0
 
 
-def test_a_refused_night_ingests_nothing(session: SparkSession, unpruned: Project, tmp_path: Path) -> None:
-    project = pruned_copy(session, unpruned, tmp_path)
+def test_an_as_of_and_events_of_pruned_days_are_refused(
+    session: SparkSession, unpruned: Project, tmp_path: Path
+) -> None:
+    """A refused night ingests nothing. Of late events one is new, one repeats a deleted one, one a row left.
+
+    The last two are of days left.
+    """
+    project = unpruned.copied(tmp_path)
+    # To the copy, the files that it has ingested would be new.
+    for file in tmp_path.glob("*_events/*"):
+        file.unlink()
+    prune(project, session)
     project.add(short_talk("new", 3, ends=False))
     with pytest.raises(ConfigError, match=FIRST_LEFT):
         project.run(session, MIDNIGHTS[0])
     assert {row["batch"] for row in project.table("batches")} == {1, 2, 3, 4}
+
+    midnight = at(12 * 60, day=1)
+    late: list[Row] = [
+        message_event("SENT", "late/0", event_time=at(-30, day=1)),
+        message_event("SENT", "c0/0", event_time=at()),
+        message_event("SENT", "endless/0", event_time=at()),
+        message_event("SENT", "c1/0", event_time=midnight),
+        message_event("SENT", "c3/0", event_time=at(day=3)),
+    ]
+    project.add(by_source(*late))
     project.run(session, MIDNIGHTS[3])
     rows = project.table("receive_schedule", ["as_of", "message_id"])
     assert {row["message_id"] for row in rows if row["as_of"] == MIDNIGHTS[3]} == {"endless/0", "new/0"}
+    assert {row["event_id"]: row["reason"] for row in project.table("rejected_events")} == {
+        f"SENT {message} True": "day_pruned" for message in ("late/0", "c0/0", "endless/0")
+    }
+    [counts] = [
+        row for row in project.table("batches") if row["batch"] == 5 and row["source"] == "message_events"
+    ]
+    # Two are of the new conversation.
+    assert [counts[name] for name in ("events", "accepted", "duplicates", "rejected")] == [7, 3, 1, 3]
 
 
 def test_a_published_as_of_stays_readable(
@@ -190,39 +203,8 @@ def test_a_published_as_of_stays_readable(
         assert [FIRST_LEFT in warning for warning in warnings if "pruned" in warning] == [True]
     with pytest.raises(PipelineError, match="or closed before 2026-11-22, and so pruned"):
         import_module("pipelines.commands.explain").main(["--config", pruned.config, "--conversation", "c0"])
-
-
-def test_counts_over_the_whole_log_say_what_they_lack(
-    pruned: Project, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING)
     assert import_module("pipelines.commands.coverage").main(["--config", pruned.config]) == 0
     assert "the counts of endpoints lack the conversations that closed before 2026-11-22" in caplog.text
-
-
-def test_an_event_of_a_pruned_day_is_rejected(
-    session: SparkSession, unpruned: Project, tmp_path: Path
-) -> None:
-    """A new one, a repeat of a deleted one, a repeat of one that is left; the last two are of days left."""
-    project = pruned_copy(session, unpruned, tmp_path)
-    midnight = at(12 * 60, day=1)
-    late: list[Row] = [
-        message_event("SENT", "late/0", event_time=at(-30, day=1)),
-        message_event("SENT", "c0/0", event_time=at()),
-        message_event("SENT", "endless/0", event_time=at()),
-        message_event("SENT", "c1/0", event_time=midnight),
-        message_event("SENT", "c3/0", event_time=at(day=3)),
-    ]
-    project.add(by_source(*late))
-    project.take_in(session)
-    rejected = project.table("rejected_events")
-    assert {row["event_id"]: row["reason"] for row in rejected} == {
-        f"SENT {message} True": "day_pruned" for message in ("late/0", "c0/0", "endless/0")
-    }
-    [counts] = [
-        row for row in project.table("batches") if row["batch"] == 5 and row["source"] == "message_events"
-    ]
-    assert [counts[name] for name in ("events", "accepted", "duplicates", "rejected")] == [5, 1, 1, 3]
 
 
 def test_a_snapshot_of_a_pruned_day_is_refused(session: SparkSession, tmp_path: Path) -> None:
@@ -243,30 +225,6 @@ def test_a_snapshot_of_a_pruned_day_is_refused(session: SparkSession, tmp_path: 
     assert len(server.project.table("snapshots")) == 2 * len(views())
 
 
-class KilledError(BaseException):
-    """Nothing catches it, as nothing catches kill -9."""
-
-
-@contextmanager
-def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
-    """Let so many commits of a pruning come to pass, and none after them."""
-    left = [after]
-
-    def counted(commit: Callable[..., None]) -> Callable[..., None]:
-        def or_die(*args: object) -> None:
-            if not left[0]:
-                raise KilledError
-            left[0] -= 1
-            commit(*args)
-
-        return or_die
-
-    with monkeypatch.context() as patched:
-        for name in ("set_property", "prune"):
-            patched.setattr(Upkeep, name, counted(getattr(Upkeep, name)))
-        yield
-
-
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_killed_pruning_is_none_or_a_whole_one(
     session: SparkSession, unpruned: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
@@ -274,7 +232,10 @@ def test_a_killed_pruning_is_none_or_a_whole_one(
     """Killed after none of its commits, after that of the day, and after those of two tables."""
     project = unpruned.copied(tmp_path)
     before = contents(project, leave_out=["fold"])
-    with dying(monkeypatch, after), pytest.raises(KilledError):
+    with (
+        dying(monkeypatch, Upkeep, "set_property", "prune", after=after),
+        pytest.raises(BrokenOffError),
+    ):
         prune(project, session)
     warehouse = project.warehouse(session)
     ids = {
