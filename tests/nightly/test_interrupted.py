@@ -1,14 +1,16 @@
-"""A run that breaks off after any commit is run again: the tables are as if nothing had happened."""
+"""A run that breaks off after any commit is run again: the tables are as if nothing had happened.
+
+Each test tries every second commit; tests/attack/test_ends.py kills a process after each.
+"""
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage.warehouse import Warehouse
+from tests.support.broken_off import BrokenOffError, dying
 from tests.support.factories import at
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
@@ -16,35 +18,14 @@ from tests.support.warehouses import changed, contents
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
-class BrokenOffError(BaseException):
-    """Nothing catches it, as nothing catches kill -9."""
-
-
-@contextmanager
-def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[list[int]]:
-    """Let so many writes of tables come to pass, and none after them; the one item is how many are left."""
-    left = [after]
-
-    def counted(write: Callable[..., None]) -> Callable[..., None]:
-        def or_die(*args: object, **options: object) -> None:
-            if not left[0]:
-                raise BrokenOffError
-            left[0] -= 1
-            write(*args, **options)
-
-        return or_die
-
-    with monkeypatch.context() as patched:
-        # The rest writes by way of these two.
-        for name in ("replace", "append"):
-            patched.setattr(Warehouse, name, counted(getattr(Warehouse, name)))
-        yield left
+WRITES = (Warehouse, "replace", "append")
+"""By way of these two everything is written."""
 
 
 def test_a_night_that_breaks_off_after_every_commit(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first night of a project: it creates the tables. Each attempt comes a commit further."""
+    """The first night of a project: it creates the tables. Each attempt comes two commits further."""
     alone = project_in(tmp_path / "alone", expect=[{"unresolved": 0}])
     alone.add(a_bit_of_everything())
     alone.run(session, at(60))
@@ -59,13 +40,13 @@ def test_a_night_that_breaks_off_after_every_commit(
     while not ((warehouse / "runs").exists() and project.table("runs")):
         folded = (warehouse / "batches").exists()
         try:
-            with dying(monkeypatch, allowed):
+            with dying(monkeypatch, *WRITES, after=allowed):
                 project.run(session, at(60))
         except BrokenOffError:
             broken_off += 1
             # What is folded is not folded again: the commits of the schedules are counted again.
-            allowed = allowed + 1 if folded == (warehouse / "batches").exists() else 0
-    assert broken_off > 12
+            allowed = allowed + 2 if folded == (warehouse / "batches").exists() else 0
+    assert broken_off > 6
     assert changed(expected, contents(project, leave_out={"path"})) == {}
     assert [row["status"] for row in project.table("runs")] == ["succeeded"]
 
@@ -77,24 +58,24 @@ COMMITS = 7
 def test_a_fold_that_broke_off_is_done_again(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second fold, which moves what was closed: dead after any of its commits, the ledger is the same."""
+    """The second fold moves what was closed. Dead after some of its commits, it leaves the same ledger."""
     project = project_in(tmp_path)
     project.add(a_bit_of_everything())
     project.take_in(session)
     project.add(night_after())
     warehouse, before = tmp_path / "warehouse", tmp_path / "before"
     shutil.copytree(warehouse, before)
-    with dying(monkeypatch, COMMITS) as left:
+    with dying(monkeypatch, *WRITES, after=COMMITS) as left:
         project.take_in(session)
     assert left == [0]
     expected = contents(project)
     for table in ("message_events", "endpoint_events", "endpoints"):
         moved = [row for row in project.table(table) if row["fold"] == 2 and row["closed_on"]]
         assert moved, table
-    for after in range(COMMITS):
+    for after in range(1, COMMITS, 2):
         shutil.rmtree(warehouse)
         shutil.copytree(before, warehouse)
-        with dying(monkeypatch, after), pytest.raises(BrokenOffError):
+        with dying(monkeypatch, *WRITES, after=after), pytest.raises(BrokenOffError):
             project.take_in(session)
         project.take_in(session)
         assert changed(expected, contents(project)) == {}, f"broken off after {after} commits"
