@@ -1,6 +1,7 @@
-"""A nightly job that is killed, and run again: the tables are those of a run that was left alone.
+"""A nightly job that is killed, has no room, or meets another one; then it is run again.
 
-tests/nightly/test_interrupted.py breaks off after every commit; here whole processes die, at any moment.
+The tables are those of a run that was left alone. tests/nightly/test_interrupted.py breaks off after every
+commit; here whole processes end.
 """
 
 import shutil
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.disks import disk_at, fills
 from tests.support.factories import at
 from tests.support.harness import Project
 from tests.support.processes import PATIENCE, finish, kill_when, log_of, start, written
@@ -30,7 +32,9 @@ class Nights(NamedTuple):
     project: Project
     after_the_first: Path
     """A copy of its warehouse."""
-    expected: dict[str, list[str]]
+    first: dict[str, list[str]]
+    """The tables after the first night, without the paths of files."""
+    second: dict[str, list[str]]
     """The tables after a second night that nobody kills."""
 
 
@@ -39,11 +43,11 @@ def nights(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     project = project_in(tmp_path_factory.mktemp("nights"))
     project.add(a_bit_of_everything())
     project.run(embedded, FIRST)
-    after_the_first = project.folder / "after_the_first"
+    first, after_the_first = contents(project, leave_out={"path"}), project.folder / "after_the_first"
     shutil.copytree(project.folder / "warehouse", after_the_first)
     project.add(night_after())
     project.run(embedded, SECOND)
-    return Nights(project, after_the_first, contents(project))
+    return Nights(project, after_the_first, first, contents(project))
 
 
 @pytest.fixture
@@ -72,7 +76,7 @@ def test_a_killed_night_is_simply_run_again(two_nights: Project, nights: Nights)
     assert killed
     assert written(two_nights) > first
     finish("embedded", two_nights, SECOND)
-    assert changed(nights.expected, contents(two_nights)) == {}
+    assert changed(nights.second, contents(two_nights)) == {}
     assert last_status(two_nights) == dict.fromkeys((FIRST, SECOND), "succeeded")
 
 
@@ -82,5 +86,15 @@ def test_of_two_nights_at_once_one_writes(two_nights: Project, nights: Nights) -
     assert sorted(night.wait(timeout=PATIENCE) for night in both) == [0, 5]
     said = log_of(two_nights)
     assert f"error: warehouse: another job is writing {two_nights.folder}/warehouse: nightly, since " in said
-    assert changed(nights.expected, contents(two_nights)) == {}
+    assert changed(nights.second, contents(two_nights)) == {}
     assert len(two_nights.table("runs")) == 2
+
+
+def test_a_full_disk_loses_nothing(nights: Nights, tmp_path: Path) -> None:
+    whole = sum(file.stat().st_size for file in nights.after_the_first.rglob("*"))
+    with disk_at(tmp_path / "warehouse") as disk:
+        project = project_in(tmp_path)
+        project.add(a_bit_of_everything())
+        assert fills(disk, whole // 2, "embedded", project, FIRST)
+        finish("embedded", project, FIRST)
+        assert changed(nights.first, contents(project, leave_out={"path"})) == {}
