@@ -62,16 +62,12 @@ S        | A        | R    | 12:00                | 12:30
 S        | A        | R    | 12:30                | -
 S        | B        | S    | 12:00                | -
 """
-
-
 KINDS = """
 database | contract | since timestamp | until timestamp | level int | by | from timestamp
 A        | contract | -               | 12:05           | 5                 | -          | -
 A        | contract | 12:30           | -               | 7                 | R          | 12:30
 A        | other    | -               | -               | 9                 | R          | 12:30
 """
-
-
 DECIDED_BY = ("decided_level", "decided_by", "decided_from")
 
 
