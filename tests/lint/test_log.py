@@ -18,8 +18,7 @@ from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.rules.ladder import ladders_at
-from tests.support.model.rules import Rule, resolve
-from tests.support.model.why_rules import fits
+from tests.support.model.rules import Rule, fits, resolve
 from tests.support.rules import I_A, I_B, catalog, create, history_of
 
 PLACES = catalog({I_A: ["Init", "Orders"], I_B: ["Target"]})
@@ -72,20 +71,17 @@ def test_rules_that_fit_no_endpoint(criteria: str, with_log: list[str], without:
     assert codes(rule, log=None) == without
 
 
-def test_the_slip_of_the_documentation_is_found_and_put_right() -> None:
-    known = catalog({("DOC1", "InitiatorDB"): ["InitiatorService"], ("DOC1", "TargetDB"): ["TargetService"]})
-    rule = create("Slip", "SimpleContract InitiatorSerivce TargetService", 3, ("DOC1", "InitiatorDB"))
-    log = [kind("SimpleContract InitiatorService TargetService", 4, ("DOC1", "InitiatorDB"))]
-    [finding] = names(rule, log=log, of=known)
-    assert finding.sentence == (
-        "'Slip' asks for the local service 'InitiatorSerivce', which neither the catalog nor any endpoint of "
-        "DOC1.InitiatorDB has; it is probably 'InitiatorService'"
-    )
+def test_an_unknown_name_is_probably_a_near_one() -> None:
+    log = [kind("C InitiatorService Target"), kind("C InitiatorServer Target")]
+    rule = create("R", "C InitiatorSerivce Target", 7)
+    [finding] = names(rule, log=log, of=Catalog())
+    asks, near = "'R' asks for the local service 'InitiatorSerivce'", "it is probably 'InitiatorService'"
+    assert finding.sentence == f"{asks}, which neither the catalog nor any endpoint of I.A has; {near}"
     assert (finding.fix, finding.location) == ("write 'InitiatorService'", rule.location)
-    [finding] = names(rule, log=None, of=known)
-    assert finding.sentence.endswith(
-        "which the catalog does not have in DOC1.InitiatorDB; it is probably 'InitiatorService'"
-    )
+    [finding] = names(rule, log=None, of=catalog({I_A: ["InitiatorService"], I_B: ["Target"]}))
+    assert finding.sentence == f"{asks}, which the catalog does not have in I.A; {near}"
+    [finding] = names(create("R", "C Services Target", 7), log=log, of=Catalog())
+    assert (finding.code.id, finding.fix) == ("R301", "correct the name, or drop the rule")
 
 
 def test_where_a_service_lives_is_told_with_what_to_do() -> None:
@@ -120,17 +116,6 @@ def test_names_that_look_alike_are_shown_by_their_code_points() -> None:
 def test_a_spelling_is_told_with_how_it_differs(known: str, spelling: str, how: str) -> None:
     [finding] = names(create("R", f"C {spelling} Target", 7), log=[kind(f"C {known} Target")], of=Catalog())
     assert finding.sentence.endswith(f"these differ in {how}")
-
-
-def test_an_unknown_name_is_probably_a_near_one() -> None:
-    log = [kind("C InitiatorService Target"), kind("C InitiatorServer Target")]
-    fixes = (
-        ("InitiatorSerivce", "write 'InitiatorService'"),
-        ("Services", "correct the name, or drop the rule"),
-    )
-    for spelling, fix in fixes:
-        [finding] = names(create("R", f"C {spelling} Target", 7), log=log, of=Catalog())
-        assert (finding.code.id, finding.fix) == ("R301", fix)
 
 
 # --- R305, R306 ---

@@ -124,6 +124,10 @@ def test_asymmetric_pairs_are_told_once() -> None:
         "'R' gives level 7, and the other end of its conversations has 3 from 'S' in I.B"
     ]
     assert codes(initiator, create("S", "C Target Init", 7, I_B)) == []
+    others = [create(f"S{number}", f"C{number} Target Init", 3, I_B) for number in range(5)]
+    assert only(FindingCode.ASYMMETRIC, create("R", "* Init Target", 7), *others)[0].endswith(
+        "has 3 from 'S0' in I.B, 3 from 'S1' in I.B and 3 from 'S2' in I.B"
+    )
     # The rule of level 3 is behind one of level 7: no conversation has both 7 and 3.
     hidden = create("S", "* * *", 3, I_B), create("T", "C * *", 7, I_B)
     assert only(FindingCode.ASYMMETRIC, initiator, *hidden) == []
@@ -191,7 +195,7 @@ def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, 
 
 
 @given(rule_sets)
-@settings(max_examples=20)
+@settings(max_examples=40)
 def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) -> None:
     book, all_of_them = standing(rules), versions(rules)
     before = levels_of_all(all_of_them)

@@ -16,6 +16,7 @@ from pipelines.config.model import Captures
 from tests.support.capture_tools import FORMS
 from tests.support.captures import (
     HOSTILE_NAMES,
+    ID,
     Captured,
     capture_lines,
     change_line,
@@ -55,14 +56,8 @@ def as_text(value: Any) -> Any:
 
 def test_the_rows_of_a_capture(tmp_path: Path) -> None:
     content = read_lines(tmp_path, LINES)
-    assert content["header"] == (
-        "6F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F3",
-        "SQL1",
-        "16.0.4135.4",
-        datetime(2026, 11, 20, 12, tzinfo=UTC),
-    )
-    first = rows_of(content, "queue dbo.TargetQueue")[0]
-    assert first == {
+    assert content["header"] == (ID, "SQL1", "16.0.4135.4", NOON)
+    assert rows_of(content, "queue dbo.TargetQueue")[0] == {
         "status": 1,
         "priority": 5,
         "queuing_order": 1,
@@ -73,12 +68,10 @@ def test_the_rows_of_a_capture(tmp_path: Path) -> None:
         "message_enqueue_time": at(-30),
         "size_bytes": 10,
     }
-    endpoints = [
+    ends = [
         (row["conversation_id"], row["is_initiator"]) for row in rows_of(content, "conversation_endpoints")
     ]
-    assert sorted(endpoints) == [
-        (conversation(number), side) for number in (1, 2, 3) for side in (False, True)
-    ]
+    assert sorted(ends) == [(conversation(number), side) for number in (1, 2, 3) for side in (False, True)]
     [rule] = rows_of(content, "conversation_priorities")
     assert (rule["name"], rule["remote_service_name"], rule["priority"]) == ("Gold", None, 9)
     assert read_lines(tmp_path, capture_lines({}))["databases"] == {}
@@ -200,14 +193,15 @@ def test_the_rows_of_all_captures_stand_in_one_file_a_view(tmp_path: Path) -> No
     )
     write_capture(folder / "1.jsonl", first)
     write_capture(folder / "2.jsonl", odd)
+    write_capture(folder / "3.jsonl", capture_lines(two, taken_at=at(60), id=OTHER_ID.replace("6F", "7F")))
     read = read_captures([Captures(path=str(folder))], [], tmp_path / "rows", are_new_read=True)
     files = {view: [Path(file.path).name for file in files] for view, files in read.rows.items()}
     assert files["queue"] == ["queue.parquet", "queue-text.parquet"]
     assert files["service_queues"] == ["service_queues-text.parquet"]
     numbers = {(each.declared.database, each.taken_at): each.number for each in read.snapshots}
-    assert len(set(numbers.values())) == 4
+    assert len(set(numbers.values())) == 6
     rows = [pq.read_table(file.path).to_pylist() for file in read.rows["queue"]]
-    assert [sorted((row["snapshot"], row["conversation_handle"]) for row in each) for each in rows] == [
-        [(numbers["B", moment], handle(1, False)), (numbers["C", moment], handle(2, False))]
-        for moment in (NOON, at(30))
-    ]
+    found = [{(row["snapshot"], row["conversation_handle"]) for row in each} for each in rows]
+    handles = {"B": handle(1, False), "C": handle(2, False)}
+    for file, moments in zip(found, ([NOON, at(60)], [at(30)]), strict=True):
+        assert file == {(numbers[name, moment], handles[name]) for name in "BC" for moment in moments}

