@@ -12,12 +12,11 @@ from deltalake import write_deltalake
 
 from pipelines.config.snapshots.views import VIEWS, columns_in_files
 from tests.support.factories import Row
-from tests.support.model.catalog import Catalog
-from tests.support.model.endpoints import Endpoint, group_id, read_endpoints
-from tests.support.model.messages import Message, read_messages
-from tests.support.model.rules import Rule, rule_history
-from tests.support.model.state import State
-from tests.support.model.vocabulary import DIALOG_TIMER, Events, is_on
+from tests.support.model.endpoints import Endpoint, group_id
+from tests.support.model.messages import Message
+from tests.support.model.rules import Rule
+from tests.support.model.state import State, state_of as state_of
+from tests.support.model.vocabulary import DIALOG_TIMER, is_on
 
 Views = dict[str, list[Row]]
 Place = tuple[str, str]
@@ -35,14 +34,6 @@ TYPES = {
 def handle_of(endpoint: Endpoint) -> str:
     """A handle for every endpoint, logged or not."""
     return f"H-{endpoint.conversation_id}-{int(endpoint.is_initiator)}"
-
-
-def state_of(events: Events, catalog: Row, rules: list[Row], moment: datetime) -> State:
-    """The model's state at a moment."""
-    places, history = Catalog(catalog), rule_history(rules)
-    messages = read_messages(events.get("message_events") or [])
-    endpoints = read_endpoints(events.get("endpoint_events") or [], messages, places, history)
-    return State(events, endpoints, messages, places, moment)
 
 
 def server_views(state: State, rules: Iterable[Rule] = ()) -> dict[Place, Views]:

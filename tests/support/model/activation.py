@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .catalog import Catalog
-from .endpoints import read_endpoints
-from .messages import Message, read_messages
-from .state import State, says_off
+from .messages import Message
+from .state import State, says_off, state_of
 from .vocabulary import (
     ENDS,
     Events,
@@ -88,12 +87,11 @@ def activation(
     **_: Any,
 ) -> list[Row]:
     """The rows of the table, without as_of."""
-    messages, places = read_messages(accepted_events.get("message_events") or []), Catalog(catalog)
-    endpoints = read_endpoints(accepted_events.get("endpoint_events") or [], messages, places, [])
-    state = State(accepted_events, endpoints, messages, places, as_of)
+    state = state_of(accepted_events, catalog, [], as_of)
     window = timedelta(hours=window_hours)
     check, empty = timedelta(seconds=check_seconds), timedelta(seconds=empty_seconds)
-    return [row for each in _monitors(places) for row in _Replay(each, state, window, check, empty).rows()]
+    monitors = _monitors(state.catalog)
+    return [row for each in monitors for row in _Replay(each, state, window, check, empty).rows()]
 
 
 def _monitors(catalog: Catalog) -> list[Monitor]:

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from .catalog import Catalog
-from .endpoints import group_id, read_endpoints
+from .endpoints import group_id
 from .groups import conversations_in_order, group_order, group_priority, ready_messages, receiver_of
-from .messages import Message, arrival_order, read_messages
+from .messages import Message, arrival_order
 from .receive import in_order
-from .rules import rule_history
-from .state import State
+from .state import State, state_of
 from .vocabulary import (
     CREATIONS,
     ENDS,
@@ -61,13 +59,11 @@ class Log:
     """The facts before as_of."""
 
     def __init__(self, events: Events, catalog: Row, rules: list[Row], as_of: datetime) -> None:
-        self.events, self.catalog = events, Catalog(catalog)
-        self.messages = read_messages(events.get("message_events") or [])
-        endpoint_events = events.get("endpoint_events") or []
-        self.endpoints = read_endpoints(endpoint_events, self.messages, self.catalog, rule_history(rules))
-        self.end = State(events, self.endpoints, self.messages, self.catalog, as_of)
+        self.events = events
+        self.end = state_of(events, catalog, rules, as_of)
+        self.messages, self.endpoints = self.end.messages, self.end.known_endpoints
         self.logged: dict[Side, int | None] = {}
-        for event in sorted(endpoint_events, key=by_time):
+        for event in sorted(events.get("endpoint_events") or [], key=by_time):
             if event["event_type"] in CREATIONS:
                 side = (event["conversation_id"], CREATIONS[event["event_type"]])
                 self.logged.setdefault(side, event.get("logged_priority"))
@@ -129,9 +125,8 @@ class Moment:
 
     def __init__(self, log: Log, queue: QueueKey, time: datetime, pending: list[Decision]) -> None:
         events = [event for decision in pending for event in decision.events]
-        self.state = State(
-            log.events, log.endpoints, log.messages, log.catalog, time + MICROSECOND, pending=events
-        )
+        just_after, places = time + MICROSECOND, log.end.catalog
+        self.state = State(log.events, log.endpoints, log.messages, places, just_after, pending=events)
         self.queue = queue
         self.ready = ready_messages(self.state).get(queue, {})
 

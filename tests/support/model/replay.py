@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .catalog import Catalog
-from .endpoints import Endpoint, group_id, read_endpoints
-from .messages import Message, arrival_order, conversation_order, read_messages
-from .rules import rule_history
-from .state import LOCKS, OUTCOMES, State, says_off
+from .endpoints import Endpoint, group_id
+from .messages import Message, arrival_order, conversation_order
+from .state import LOCKS, OUTCOMES, says_off, state_of
 from .vocabulary import (
     ENDS,
     MICROSECOND,
@@ -79,12 +77,10 @@ class Inputs:
         self, events: Events, catalog: Row, rules: list[Row], start: datetime, end: datetime, default_ms: int
     ) -> None:
         self.start, self.end = start, end
-        self.messages = read_messages(events.get("message_events") or [])
-        places = Catalog(catalog)
+        self.before = state_of(events, catalog, rules, start)
+        self.messages, self.endpoints = self.before.messages, self.before.known_endpoints
         self.endpoint_events = sorted(events.get("endpoint_events") or [], key=by_time)
         self.queue_events = sorted(events.get("queue_events") or [], key=by_time)
-        self.endpoints = read_endpoints(self.endpoint_events, self.messages, places, rule_history(rules))
-        self.before = State(events, self.endpoints, self.messages, places, start)
         self.default = default_ms * 1000
         self.receipts = {message.message_id: list(self._receipts(message)) for message in self.messages}
         self.service_of = {message.message_id: self._logged_service(message) for message in self.messages}

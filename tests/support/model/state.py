@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from .catalog import Catalog
-from .endpoints import Endpoint, group_id
-from .messages import Message
+from .endpoints import Endpoint, group_id, read_endpoints
+from .messages import Message, read_messages
+from .rules import rule_history
 from .vocabulary import (
     ENDS,
     SEEN,
@@ -227,3 +228,11 @@ class State:
             if accepted and not forwarded and not (sender and sender.instance == instance):
                 acceptances.append(accepted[0])
         return acceptances
+
+
+def state_of(events: Events, catalog: Row, rules: list[Row], moment: datetime) -> State:
+    """The state at a moment by a log, a catalog and rule statements."""
+    places, messages = Catalog(catalog), read_messages(events.get("message_events") or [])
+    endpoint_events = events.get("endpoint_events") or []
+    endpoints = read_endpoints(endpoint_events, messages, places, rule_history(rules))
+    return State(events, endpoints, messages, places, moment)
