@@ -215,6 +215,11 @@ def test_files_that_broke_the_contract_are_taken_in_once_they_are_mended(
     assert len(project.table("endpoint_events")) == 200
 
 
+def test_wrong_settings_are_exit_code_2(tmp_path: Path) -> None:
+    ended = run("fold", "--config", str(tmp_path / "missing.yaml"))
+    assert (ended.code, ended.err.startswith("error: "), ended.err.count("\n")) == (2, True, 1)
+
+
 def test_a_missing_input_is_named(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     (tmp_path / "message_events").rmdir()
