@@ -18,7 +18,7 @@ HOURS = timedelta(hours=6)
 
 @pytest.mark.slow
 def test_counts_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
-    log = replace(one_log(random_logs(40, 1)), top=None, starvation=None, blocks=None)
+    log = replace(one_log(random_logs(10, 1)), top=None, starvation=None, blocks=None)
     project = project_of(tmp_path, log, activation=None)
     project.add(log.events)
     since = log.as_of - HOURS

@@ -150,6 +150,16 @@ def test_rules_replace_those_of_a_snapshot_and_say_how_many(mill: Case, tmp_path
     assert line.endswith("to change it, name the file with --change")
 
 
+def test_other_settings_replace_the_rules_of_a_snapshot(mill: Case, tmp_path: Path) -> None:
+    text = f"{(mill.folder / 'settings.yaml').read_text()}rules: [{{path: other.yaml}}]\n"
+    place = "effective_from: 2026-01-01, instance: MILL1, database: MillDB"
+    written(mill.folder, "other.yaml", f"[{{{place}, create: {{name: All, level: 4}}}}]")
+    proposed = written(mill.folder, "proposed.yaml", text)
+    changed, found = answered(mill, tmp_path / "answer", "--proposed", proposed)
+    assert "--proposed replaces 2 rules that stand now; 1 rule stands afterwards" in found.err
+    assert {row[2] for row in changed.values()} == {4}
+
+
 def test_what_is_forwarded_has_no_contract_before_its_endpoint_is_created(forwarded: Case) -> None:
     found = forwarded.ask("whatif", "--as-of", NOON, "--rules", forwarded.folder / "rules.yaml")
     names = [(row["dimension"], row["name"], row["messages"]) for row in found["summary"]]
