@@ -19,7 +19,7 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.rules.ladder import ladders_at
 from tests.support.model.rules import Rule, fits, resolve
-from tests.support.rules import I_A, I_B, catalog, create, history_of
+from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 
 PLACES = catalog({I_A: ["Init", "Orders"], I_B: ["Target"]})
 
@@ -185,15 +185,12 @@ triples = st.tuples(*[st.sampled_from((None, "x", "y"))] * 3)
 def test_covered_and_never_matched_are_what_the_model_says(
     rules: dict[tuple[str | None, ...], int], kinds: set[tuple[str, str, str]]
 ) -> None:
-    model = [
-        Rule(*I_A, str(number), *triple, level, datetime.min, None)  # type: ignore[call-arg]
-        for number, (triple, level) in enumerate(rules.items())
-    ]
     statements = [
         create(str(number), " ".join(name or "*" for name in triple), level)
         for number, (triple, level) in enumerate(rules.items())
     ]
-    deciding = {resolve(model, I_A, datetime.max, each)[1] for each in kinds}
+    model = [Rule(**vars(version)) for version in history_of(*statements).versions]
+    deciding = {resolve(model, I_A, LONG_AGO, each)[1] for each in kinds}
     fitting = {rule.name for rule in model if any(fits(rule, each) for each in kinds)}
     log = [kind(" ".join(each)) for each in kinds]
     found = {(finding.code.id, finding.rule) for finding in against(*statements, log=log)}

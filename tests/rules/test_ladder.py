@@ -16,6 +16,7 @@ from pipelines.rules.ladder import (
     stands_at,
     step_of,
 )
+from tests.support.model import rules as model_rules
 from tests.support.model.rules import DEFAULT_LEVEL, Rule, fits, resolve
 
 PLACES = (("I", "A"), ("I", "B"))
@@ -119,13 +120,8 @@ def test_look_ups_find_what_a_look_at_every_rule_finds(
 ) -> None:
     model = [Rule(**vars(each)) for each in versions]
     ladder = Ladder(versions)
-    fitting = sorted((each for each in model if fits(each, names)), key=step_of_model)
+    fitting = sorted((each for each in model if fits(each, names)), key=model_rules.step_of)
     assert [each.name for each in ladder.find_fitting(names)] == [each.name for each in fitting]
     decided = ladder.decide_at(names, day(number))
     expected = resolve(model, PLACES[0], day(number), names)
     assert (level_of(decided), decided and decided.name, decided and step_of(decided)) == expected
-
-
-def step_of_model(rule: Rule) -> int:
-    """Each criterion that is named counts for more than those after it."""
-    return sum(weight for weight, name in zip((4, 2, 1), rule.triple, strict=True) if name is None)
