@@ -9,7 +9,7 @@ import pytest
 
 from pipelines import cli
 from pipelines.capture.script import capture_script
-from pipelines.config.errors import ConfigError
+from pipelines.config.errors import ConfigError, ServerError
 from tests.support.dbapi import Driver, DriverError, capture_lines
 from tests.support.processes import ROOT, ended
 
@@ -101,6 +101,14 @@ def test_a_password_on_the_command_line_is_refused(driver: Driver) -> None:
         cli.run(["capture", "--connection", "Server=SQL1;UID=reader;PWD=s3cret!"])
     assert "s3cret" not in str(raised.value)
     assert driver.connected == []
+
+
+def test_an_error_of_the_server(folder: Path, driver: Driver) -> None:
+    driver.answer = (DriverError("[Microsoft][SQL Server]Run the capture outside a transaction."),)
+    says = r"^capture: the server answered: Run the capture outside a transaction\.$"
+    with pytest.raises(ServerError, match=says):
+        cli.run(["capture", "--server", "SQL1"])
+    assert [*(folder / "captures").iterdir()] == []
 
 
 def test_captures_at_intervals(folder: Path, driver: Driver, capsys: pytest.CaptureFixture[str]) -> None:
