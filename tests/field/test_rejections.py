@@ -84,26 +84,6 @@ PAYLOADS = [
     message("p4"),
     message("p4", size_bytes=4),
 ]
-NO_TIMES = {
-    **dict.fromkeys(
-        (
-            *("2026", "2026-11", "2026-11-20T10", "20261120T100000Z", "1763632800"),
-            *("2026-11-20T24:00:00Z", "2026-06-30T23:59:60Z", "2026-11-20T09:00:00\u00a0Z"),
-            *("2026-11-20T09:00:00 Europe/Berlin", "2026-11-20T09:00:00 PST", "2026-11-20T09:00:00[UTC]"),
-        ),
-        "unreadable_event_time",
-    ),
-    **dict.fromkeys(
-        ("0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "12026-11-20T09:00:00Z"),
-        "event_time_out_of_range",
-    ),
-}
-"""Texts, and why each is no time."""
-NINE = (
-    *("2026-11-20T09:00", "2026-11-20 9:00:00", "2026-11-20T09:00:00Z", "2026-11-20 09:00:00 UTC"),
-    *("2026-11-20T10:00:00.000+0100", "2026-11-20 10:00:00.0000000 +01:00"),
-)
-"""Texts of nine o'clock."""
 
 
 def nested(depth: int, opening: str = '{"a":', closing: str = "}") -> str:
@@ -158,7 +138,6 @@ def taken_in(session: object, tmp_path_factory: pytest.TempPathFactory) -> Mappi
         case, folder = project(tmp_path_factory.mktemp("rejected") / format, format, max_line_bytes=LONGEST)
         write(folder, format, PAYLOADS)
         if format in ("json", "csv"):
-            write(folder, format, [message(text, event_time=text) for text in (*NO_TIMES, *NINE)], "times")
             long = message("too long", message_body=BODY * (LONGEST // len(BODY) + 1))
             write(folder, format, [message("before"), long, message("behind")], "long")
         if format == "json":
@@ -194,18 +173,6 @@ def test_a_payload_has_declared_columns_only_and_no_body(taken_in: Mapping[str, 
     payload = {name: first.get(str(value).lower(), value) for name, value in found[0][2].items()}
     assert payload == {name: value for name, value in PAYLOADS[1].items() if value not in (None, BODY)}
     assert "S3CRET" not in str(rejected(taken_in[format]))
-
-
-@TEXTS
-def test_only_full_instants_are_times(taken_in: Mapping[str, Case], format: str) -> None:
-    """And what is none stays as written."""
-    accepted = taken_in[format].table("message_events")
-    times = {row["event_id"]: row["event_time"].isoformat() for row in accepted if row["event_id"] in NINE}
-    assert times == dict.fromkeys(NINE, "2026-11-20T09:00:00+00:00")
-    found = {row[0]: row[1:] for row in rejected(taken_in[format]) if row[0] in NO_TIMES}
-    assert {text: (reason, payload["event_time"]) for text, (reason, payload) in found.items()} == {
-        text: (reason, text) for text, reason in NO_TIMES.items()
-    }
 
 
 @TEXTS
