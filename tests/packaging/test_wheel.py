@@ -122,7 +122,6 @@ def run(priorities: Path, folder: Path, *words: str) -> str:
 
 def test_the_command_says_its_version_and_its_options(priorities: Path, folder: Path) -> None:
     assert run(priorities, folder, "version").startswith(f"priorities {VERSION} (Python 3.")
-    assert run(priorities, folder, "--help").startswith("usage: priorities COMMAND ")
     (folder / "options.py").write_text(OPTIONS)
     done = ended([priorities.parent / "python", "options.py"], folder)
     assert done.returncode == 0, done.stderr
@@ -131,22 +130,17 @@ def test_the_command_says_its_version_and_its_options(priorities: Path, folder: 
 
 
 def test_the_first_use(priorities: Path, folder: Path) -> None:
-    """Files of init, which the checks take, and a question before any night, which says what to run."""
-    run(priorities, folder, "init", "own")
-    assert "ERROR" not in run(priorities, folder / "own", "check")
-    done = ended([priorities, "waiting"], folder / "own")
+    """Files of init, which the checks take; a question before any night; the night, questions, a program."""
+    run(priorities, folder, "init", "log", "--sample")
+    log = folder / "log"
+    assert "ERROR" not in run(priorities, log, "check")
+    done = ended([priorities, "waiting"], log)
     assert done.returncode == 1
     assert done.stderr.endswith(
         "no run was published yet; run priorities nightly --config priorities.yaml --as-of latest first\n"
     )
-
-
-def test_a_night_on_the_sample_and_questions(priorities: Path, folder: Path) -> None:
-    run(priorities, folder, "init", "log", "--sample")
-    log = folder / "log"
     run(priorities, log, "nightly", "--as-of", AS_OF, "--quiet")
-    found = json.loads(run(priorities, log, "waiting", "--format", "json"))
-    assert found["as_of"] == AS_OF
+    assert json.loads(run(priorities, log, "waiting", "--format", "json"))["as_of"] == AS_OF
     assert run(priorities, log, "report").startswith("report.html: ")
     # The client of Spark Connect takes `python -c` for its own tests, and asks for Apache Spark.
     (log / "program.py").write_text(PROGRAM)
