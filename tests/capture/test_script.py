@@ -11,14 +11,7 @@ from sqlglot import exp
 from pipelines.capture.select_list import select_list
 from pipelines.config.snapshots.declaration import GUID, INT, NAME, SMALL_INT, TIME, View, ViewColumn
 from pipelines.config.snapshots.views import ENDPOINTS, QUEUE, TRANSMISSION, VIEWS
-from tests.support.capture_script import (
-    CODE,
-    SCRIPT,
-    add_statement,
-    database_statement,
-    statement_of,
-    views,
-)
+from tests.support.capture_script import CODE, SCRIPT, add_statement, database_statement, statement_of, views
 
 STATEMENTS = {"add": add_statement(), "database": database_statement()} | {
     view: statement_of(view) for view in views()

@@ -1,7 +1,6 @@
 """What is said of an engine's error."""
 
 import errno
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -9,30 +8,19 @@ import pytest
 from pipelines.engine.errors import LACKING, fault_of, is_broken_pipe, lacking
 
 
-@dataclass
-class Java:
-    """What py4j gives of an exception of Java."""
-
-    message: str | None
-    cause: "Java | None" = None
-
-    def getMessage(self) -> str | None:  # noqa: N802
-        return self.message
-
-    def getCause(self) -> "Java | None":  # noqa: N802
-        return self.cause
-
-    def getClass(self) -> "Java":  # noqa: N802
-        return self
-
-    def getSimpleName(self) -> str:  # noqa: N802
-        return "EOFException"
-
-
 class JavaError(Exception):
-    def __init__(self, java: Java) -> None:
+    """What py4j gives of an exception of Java, by the messages of it and of its causes."""
+
+    def __init__(self, *messages: str | None) -> None:
         super().__init__("An error occurred while calling o1987.count.")
-        self.java_exception = java
+        self.java_exception: SimpleNamespace | None = None
+        for message in reversed(messages):
+            self.java_exception = java(message, self.java_exception)
+
+
+def java(message: str | None, cause: SimpleNamespace | None) -> SimpleNamespace:
+    kind = SimpleNamespace(getSimpleName=lambda: "EOFException")
+    return SimpleNamespace(getMessage=lambda: message, getCause=lambda: cause, getClass=lambda: kind)
 
 
 @pytest.mark.parametrize(
@@ -40,18 +28,14 @@ class JavaError(Exception):
     [
         (
             JavaError(
-                Java(
-                    "Job aborted due to stage failure: Task 0 in stage 25.0 failed 1 times",
-                    Java(
-                        "[FAILED_READ_FILE.NO_HINT] Error while reading /in/a.gz.  SQLSTATE: KD001",
-                        Java("Unexpected end of input stream\nand more"),
-                    ),
-                )
+                "Job aborted due to stage failure: Task 0 in stage 25.0 failed 1 times",
+                "[FAILED_READ_FILE.NO_HINT] Error while reading /in/a.gz.  SQLSTATE: KD001",
+                "Unexpected end of input stream\nand more",
             ),
             "Error while reading /in/a.gz: Unexpected end of input stream",
         ),
-        (JavaError(Java(None)), "EOFException"),
-        (JavaError(Java("same thing", Java("same thing"))), "same thing"),
+        (JavaError(None), "EOFException"),
+        (JavaError("same thing", "same thing"), "same thing"),
         (RuntimeError("[PATH_NOT_FOUND] no such path. SQLSTATE: 42K03"), "no such path"),
         (RuntimeError("incomplete deflate stream"), "incomplete deflate stream"),
         (RuntimeError(), "RuntimeError"),

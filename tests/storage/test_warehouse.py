@@ -60,21 +60,15 @@ BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings", None, None, None)
 LOWER = "cc000000-0000-4000-8000-00000000000a"
 
 
-def tables_of(id: str) -> dict[str, list[Row]]:
-    """A conversation of this id that ends, as an older version wrote it."""
-    ends = endpoint_event("END_CONVERSATION", id, event_id="e")
-    return {
-        "endpoint_events": [ends],
-        "batches": [dict(zip(BATCHES.names, BATCH, strict=True))],
-    }
+def tables_of(*ids: str) -> dict[str, list[Row]]:
+    """Conversations of these ids that end, as an older version wrote it."""
+    ends = [endpoint_event("END_CONVERSATION", id, event_id=f"end of {id}") for id in ids]
+    return {"endpoint_events": ends, "batches": [dict(zip(BATCHES.names, BATCH, strict=True))]}
 
 
-@pytest.mark.parametrize("id", ["c1", LOWER.upper(), f"{LOWER}/0"])
-def test_ids_in_their_one_spelling_are_read_and_marked(
-    session: SparkSession, tmp_path: Path, id: str
-) -> None:
+def test_ids_in_their_one_spelling_are_read_and_marked(session: SparkSession, tmp_path: Path) -> None:
     """A warehouse of an older version: nothing says how its ids are spelled, so they are looked at."""
-    found = warehouse_of(session, tmp_path, tables_of(id))
+    found = warehouse_of(session, tmp_path, tables_of("c1", LOWER.upper(), f"{LOWER}/0"))
     reopened = Warehouse(session, found.root)
     assert not is_marked(session, found.path(BATCHES))
     reopened.require_this_shape()

@@ -28,19 +28,13 @@ MUCH_TO_TAKE_IN = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
 
 
 class Result(NamedTuple):
+    """What came of a call; arguments and environment are those of the job or of spark-submit."""
+
     code: int
     out: str
     err: str
-
-    @property
-    def args(self) -> list[str]:
-        args: list[str] = json.loads(self.out)["args"]
-        return args
-
-    @property
-    def env(self) -> dict[str, str]:
-        env: dict[str, str] = json.loads(self.out)["env"]
-        return env
+    args: list[str]
+    env: dict[str, str]
 
     def option(self, name: str) -> str:
         """The value that counts: spark-submit takes the last one before the job."""
@@ -95,7 +89,8 @@ def submit(
         timeout=60,
         check=False,
     )
-    return Result(done.returncode, done.stdout, done.stderr)
+    told = json.loads(done.stdout) if done.stdout.startswith("{") else {"args": [], "env": {}}
+    return Result(done.returncode, done.stdout, done.stderr, **told)
 
 
 def variables(text: str) -> dict[str, str]:

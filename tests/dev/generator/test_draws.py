@@ -8,7 +8,6 @@ import pytest
 from dev.generator import hashing, ids
 from dev.generator.columns import id_texts
 from dev.generator.draws import Draws
-from dev.generator.frame import Frame
 from dev.generator.power import floor_of_power
 
 ID = "F814375C-0013-3424-36EC-35C963F7C0FF"
@@ -73,15 +72,3 @@ def test_a_power_is_exact_where_a_double_is_not_sure():
     base = np.concatenate([[0.0, 0.5, 1 - 2.0**-53], np.random.default_rng(1).random(500)])
     exact = [int(Decimal(float(share)) ** Decimal("1.3") * 18_000_000_000) for share in base]
     assert list(floor_of_power(base, 1.3, times=18_000_000_000)) == exact
-
-
-def test_a_frame_looks_up_what_it_has_not_in_its_parents():
-    kinds = Frame({"gap": np.array([10, 20]), "lag": np.array([1, 2])})
-    talks = kinds.children(np.array([1, 0, 1]), c=np.array([0, 1, 2]))
-    sent = talks.children(np.array([0, 0, 2]), turn=np.array([0, 1, 0]))
-    sent["lag"] = sent["lag"] + 5
-    assert (list(sent["gap"]), list(sent["lag"])) == ([20, 20, 20], [7, 7, 7])
-    last_first = sent.take(np.array([2, 0]))
-    assert (list(last_first["c"]), list(last_first["turn"])) == ([2, 0], [0, 0])
-    with pytest.raises(KeyError, match="pace"):
-        sent["pace"]
