@@ -10,10 +10,10 @@ from tests.support.captures import capture_lines
 from tests.support.factories import NOON
 from tests.support.snapshot_views import ready, shown, views
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
 
-CLOSED = 1000
-"""Messages that have closed when their conversation goes on, far more than one condition once named (500)."""
+CLOSED = 600
+"""Messages that have closed when their conversation goes on, more than one condition once named (500)."""
 
 
 def capture(taken_at: datetime, messages: range) -> list[str]:
