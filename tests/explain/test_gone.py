@@ -36,13 +36,19 @@ def asked(server: Server, number: int, as_of: Any, capsys: Any) -> Row:
 
 
 def test_fates_of_messages_between_two_captures(embedded: SparkSession, tmp_path: Path, capsys: Any) -> None:
-    """They are 30 s apart: 1 was received, 2 is gone with its endpoint, 3 is there in both."""
+    """They are 30 s apart: 1 was received, 2 is gone with its endpoint, 3 is there in both.
+
+    4 is of another database, whose service has moved to another queue.
+    """
     server = Server(tmp_path)
     server.snapshot(of(*OPEN, rows=[ready(number, False, 0) for number, _ in OPEN]), NOON, COMPLETE)
     server.snapshot(of((1, False), (3, False), rows=[ready(3, False, 0)]), SOON, COMPLETE)
+    server.snapshot(of((4, False), rows=[ready(4, False, 0)]), NOON, COMPLETE, database="C")
+    moved = of((4, False), rows=[], queue=11) | {"dbo.InitiatorQueue": []}
+    server.snapshot(moved, SOON, [*COMPLETE, "dbo.InitiatorQueue"], database="C")
     server.project.run(embedded, SOON)
     between = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T12:00:30Z"}
-    received, dropped, there = (asked(server, number, SOON, capsys) for number in (1, 2, 3))
+    received, dropped, there, elsewhere = (asked(server, number, SOON, capsys) for number in (1, 2, 3, 4))
     assert received["gone_between"] == {**between, "fate": "received"}
     assert received["state"] == (
         "It is in no schedule: it was received between 2026-11-20T12:00:00Z and 2026-11-20T12:00:30Z, as far "
@@ -51,21 +57,12 @@ def test_fates_of_messages_between_two_captures(embedded: SparkSession, tmp_path
     assert dropped["gone_between"] == {**between, "fate": "received_or_dropped"}
     assert "with its conversation: received, or dropped by its end" in dropped["state"]
     assert there["gone_between"] is None
-    [event] = [row for row in server.project.table("message_events") if row["inferred"]]
+    assert elsewhere["gone_between"]["fate"] == "moved"
+    events = server.project.table("message_events")
+    [event] = [row for row in events if row["inferred"] and row["database"] == "B"]
     assert (event["event_type"], event["not_before"]) == ("RECEIVED", NOON)
     # Whoever shows it again shows that it was never gone.
     server.snapshot(of((1, False), rows=[ready(1, False, 0)]), at(1), COMPLETE)
     server.project.run(embedded, at(1))
     assert asked(server, 1, at(1), capsys)["receive"]["position"] == 1
-    server.project.run(embedded, SOON)
     assert asked(server, 1, SOON, capsys)["gone_between"] is None
-
-
-def test_a_message_of_a_service_that_has_moved(embedded: SparkSession, tmp_path: Path, capsys: Any) -> None:
-    server = Server(tmp_path)
-    server.snapshot(of((1, False), rows=[ready(1, False, 0)]), NOON, COMPLETE)
-    moved = of((1, False), rows=[], queue=11)
-    moved["dbo.InitiatorQueue"] = []
-    server.snapshot(moved, SOON, [*COMPLETE, "dbo.InitiatorQueue"])
-    server.project.run(embedded, SOON)
-    assert asked(server, 1, SOON, capsys)["gone_between"]["fate"] == "moved"

@@ -212,17 +212,3 @@ def alter(name: str, minute: float, database: str = "B", **form: Any) -> Row:
     """An ALTER of a rule."""
     where = {"effective_from": at(minute), "instance": "SQL1", "database": database}
     return {**where, "alter": {"name": name, **form}}
-
-
-TARGET_QUEUE = {"instance": "SQL1", "database": "B", "queue": "TargetQueue"}
-TARGET_NAMES = {
-    "contract": "Contract",
-    "local_service": "TargetService",
-    "remote_service": "InitiatorService",
-}
-"""Of the target endpoints."""
-INITIATOR_NAMES = {
-    "contract": "Contract",
-    "local_service": "InitiatorService",
-    "remote_service": "TargetService",
-}
