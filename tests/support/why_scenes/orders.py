@@ -1,6 +1,6 @@
 """Scenes about positions: what is ahead of a message in its queue or transmission queue."""
 
-from .scene import ONE_NOT_COMPUTED, TWO_IN_BLOCKS, scenes
+from .scene import OTHER_SETTINGS, scenes
 
 HIGH = "rule High 9 contract=High"
 IN_ONE_GROUP = (
@@ -51,10 +51,12 @@ OUTRANKED = [
         "outranked",
         f"""
         with TOP, the rest of the group has its own level
-            {IN_ONE_GROUP} => c1/0: outranked, own_group_first; c2/0: first_in_line; c3/0: outranked
-            => outranked: contract=High messages=1, contract=Middle messages=1
+            {IN_ONE_GROUP}, ready c2/1 2
+            => c1/0: outranked, own_group_first; c2/0: first_in_line; c2/1: own_group_first, first_in_line;
+               c3/0: outranked
+            => outranked: contract=High messages=2, contract=Middle messages=1
         """,
-        settings=ONE_NOT_COMPUTED,
+        settings=OTHER_SETTINGS,
     ),
 ]
 OWN_GROUP = [
@@ -81,14 +83,6 @@ OWN_GROUP = [
             talk c1 group=g, talk c2 group=g, sent c1/0 1, sent c2/0 2
             => c1/0: first_in_line; c2/0: older_first
         """,
-    ),
-    *scenes(
-        "own_group_first",
-        """
-        in an earlier RECEIVE
-            talk c1, ready c1/0 1, ready c1/1 2 => c1/0: first_in_line; c1/1: own_group_first
-        """,
-        settings=ONE_NOT_COMPUTED,
     ),
 ]
 TO_SQL2 = "begin {0} contract={1}, create {0} contract={1} instance=SQL2 database=C"
@@ -118,7 +112,7 @@ OLDER = [
             {TWO_PLACES} => c1/0: first_in_line; c2/0: no_rule, outranked; c3/0: outranked, older_first
             => older_first: contract=Contract messages=1
         """,
-        settings=TWO_IN_BLOCKS,
+        settings=OTHER_SETTINGS,
     ),
 ]
 FIRST = [
@@ -138,7 +132,7 @@ FIRST = [
             talk c1, ready c1/0 1, ready c1/1 1, ready c1/2 1
             => c1/0: first_in_line; c1/1: own_group_first, first_in_line; c1/2: own_group_first
         """,
-        settings=TWO_IN_BLOCKS,
+        settings=OTHER_SETTINGS,
     ),
 ]
 SCENES = [*FIRST, *OUTRANKED, *OWN_GROUP, *OLDER]

@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database
 from tests.support.model.snapshots import Snapshot
 
-from .scene import ONE, ONE_NOT_COMPUTED, Scene, scenes
+from .scene import ONE, OTHER_SETTINGS, Scene, scenes
 
 FIRST = "=> c1/0: first_in_line"
 NOT_RECEIVED = f"{FIRST}, not_received"
@@ -61,7 +61,7 @@ def reason(name: str, log: str, reason: str, catalog: Row, **more: Any) -> list[
 
 
 READY, NO_RECEIVE = f"{ONE}, {TASK}", f"{ONE}, RECEIVE 0 rows=0"
-NOT_COMPUTED = {"settings": ONE_NOT_COMPUTED}
+NOT_COMPUTED = {"settings": OTHER_SETTINGS}
 REASONS = [
     *reason("activation is off", READY, "reason=activation_off last_receive=-", SWITCHED_OFF),
     *reason("activation is off by the catalog", READY, "reason=activation_off", SWITCHED_OFF, **NOT_COMPUTED),

@@ -18,10 +18,9 @@ from tests.support.factories import (
 from tests.support.model.snapshots import Snapshot
 
 AS_OF = at(60)
-ONE_NOT_COMPUTED: dict[str, Any] = {"top": 1, "activation_settings": None}
-"""A RECEIVE takes one message, and activation is not computed: scenes of either share a night."""
-TWO_IN_BLOCKS = {"top": 2, "blocks": {"fragment_bytes": 100, "fragments": 2}}
-"""A RECEIVE takes two messages, and fragments are sent in blocks: scenes of either share a night."""
+BLOCKS = {"fragment_bytes": 100, "fragments": 2}
+OTHER_SETTINGS: dict[str, Any] = {"top": 2, "blocks": BLOCKS, "activation_settings": None}
+"""A RECEIVE takes two messages, fragments are sent in blocks, and activation is not computed."""
 ONE = "talk c1, ready c1/0"
 """One conversation begun at noon, one message a minute later; the target endpoint is asked about."""
 
