@@ -264,16 +264,7 @@ TOOLS: Mapping[str, Form] = {
 NOTES = ("Base de données 'Übung'.", "lignes affectées")
 FORMS: Mapping[str, Form] = {
     **TOOLS,
-    **{
-        f"{name}, gzip": packed(TOOLS[name])
-        for name in (
-            "sqlcmd, pages",
-            "sqlcmd -u",
-            "SSMS, grid",
-            "Data Studio, JSON",
-            "PowerShell 5.1, Export-Csv",
-        )
-    },
+    **{f"{name}, gzip": packed(TOOLS[name]) for name in ("sqlcmd -u", "SSMS, grid", "Data Studio, JSON")},
     "driver, upper case": Form("C.JSONL.GZ", packed(TOOLS["driver"]).write),
     "gzip without its ending": Form("c.jsonl", packed(TOOLS["driver"]).write),
     "gzip in parts": Form("c.txt.gz", packed_in_parts),
