@@ -16,7 +16,7 @@ from tests.support.scene import (
     tables,
 )
 
-SIZES = 12
+SIZES = 6
 
 
 def test_a_disk_of_any_size(tmp_path: Path) -> None:

@@ -59,14 +59,13 @@ def texts_in(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def places_of(name: str) -> list[Row]:
-    """The instances of a catalog, one, that has all its names made of this."""
-    services = services_of(name)
+def place_of(name: str) -> Row:
+    """An instance that has all its names made of this."""
     databases = [
         database(f"{name} {side}", service, f"{name} queue {side}")
-        for side, service in zip("AB", services, strict=True)
+        for side, service in zip("AB", services_of(name), strict=True)
     ]
-    return [{"name": name, "databases": databases}]
+    return {"name": name, "databases": databases}
 
 
 def services_of(name: str) -> tuple[str, str]:
@@ -106,7 +105,7 @@ def rule_of(name: str) -> Row:
 def named(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A night with all of these names, each in every column that holds names."""
     names = list(HOSTILE.values())
-    catalog = {"instances": [each for name in names for each in places_of(name)]}
+    catalog = {"instances": list(map(place_of, names))}
     folder = tmp_path_factory.mktemp("named") / "inside"
     made = Project(folder, catalog=catalog, rules=list(map(rule_of, names)))
     events = [events_of(name) for name in names]
@@ -121,20 +120,22 @@ def steers(capsys: pytest.CaptureFixture[str]) -> set[str]:
     return set(shown.out + shown.err) & set("\x1b\x07\u202e\r\x00")
 
 
-@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
-def test_a_name_is_a_name(named: Project, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """It comes out as it went in, and steers nothing on the way."""
+def test_names_in_tables(named: Project) -> None:
+    """They come out as they went in."""
     columns = ["instance", "queue", "message_id", "message_type", "priority"]
-    [received] = [row for row in named.table("receive_schedule", columns) if row["instance"] == name]
-    assert [*received.values()] == [name, f"{name} queue B", f"{name} m", f"{name} type", 5]
-    columns = ["is_initiator", "rule_name", "priority"]
-    ours = [row for row in named.table("endpoints", ["instance", *columns]) if row["instance"] == name]
-    assert {tuple(row[column] for column in columns) for row in ours} == {
-        (False, None, 5),
-        (True, f"{name} rule", 9),
+    received = sorted(tuple(row.values()) for row in named.table("receive_schedule", columns))
+    assert received == sorted(
+        (name, f"{name} queue B", f"{name} m", f"{name} type", 5) for name in HOSTILE.values()
+    )
+    endpoints = named.table("endpoints", ["instance", "is_initiator", "rule_name", "priority"])
+    assert {tuple(row.values()) for row in endpoints} == {
+        row for name in HOSTILE.values() for row in ((name, False, None, 5), (name, True, f"{name} rule", 9))
     }
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_a_question_about_a_name(named: Project, capsys: pytest.CaptureFixture[str], name: str) -> None:
     config = ["--config", named.config]
-    assert next_messages.main([*config, "--queue", f"{name} queue B"]) == 0
     assert explain.main([*config, "--conversation", f"{name} c"]) == 0
     assert not steers(capsys)
     assert next_messages.main([*config, "--queue", f"{name} queue B", "--format", "json"]) == 0
@@ -149,16 +150,13 @@ def test_names_in_a_list(
     assert not steers(capsys)
 
 
-def test_names_in_the_page(named: Project, tmp_path: Path) -> None:
+def test_names_in_the_page_lead_nowhere(named: Project, tmp_path: Path) -> None:
+    """No file was written beside the project, or in it but where it has its tables."""
     out = tmp_path / "page.html"
     assert report.main(["--config", named.config, "--out", str(out)]) == 0
     page = out.read_text()
     assert "<script>alert(1)</script>" not in page
     assert "<img src=x" not in page
-
-
-def test_names_lead_nowhere(named: Project) -> None:
-    """No file was written beside the project, or in it but where it has its tables."""
     assert {path.name for path in named.folder.parent.iterdir()} == {"inside"}
     kept = {"settings.yaml", "catalog.yaml", "rules.yaml", *SOURCES}
     assert {path.name for path in named.folder.iterdir()} == {"warehouse", *kept}

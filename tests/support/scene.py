@@ -12,23 +12,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import write_deltalake
 
 from schemas import CONTRACTS
 from tests.support.factories import Events, Row, at
 from tests.support.harness import SOURCES, Project, marked
+from tests.support.inputs import ARROW
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
 ENGINE = "embedded"
 FIRST, SECOND = at(60), at(60, day=1)
-ARROW = {
-    "string": pa.string(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-}
 BOOKS = {"path", "batch", "fold", "closed_on", "length"}
 """Columns that say in which files and nights events came; the rest must not depend on it."""
 OF_BATCHES = {"files", "batches"}
@@ -73,29 +66,16 @@ def content(source: str, rows: Iterable[Row], format: str) -> bytes:
         writer.writeheader()
         writer.writerows(_texts(row) for row in rows)
         return text.getvalue().encode()
-    return packed(table(source, rows))
-
-
-def packed(rows: pa.Table) -> bytes:
-    """The rows as a Parquet file."""
+    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
     out = io.BytesIO()
-    pq.write_table(rows, out)
+    pq.write_table(pa.Table.from_pylist(list(rows), schema), out)
     return out.getvalue()
 
 
-def table(source: str, rows: Iterable[Row]) -> pa.Table:
-    """The rows with the contract's types."""
-    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
-    return pa.Table.from_pylist(list(rows), schema)
-
-
 def put(project: Project, name: str, events: Events, format: str = "json") -> None:
-    """Add events as one more file per input, or to the Delta table that an input is."""
+    """Add events as one more file per input."""
     for source in SOURCES:
-        if format == "delta":
-            write_deltalake(str(project.folder / source), table(source, events[source]), mode="append")
-        else:
-            (project.folder / source / name).write_bytes(content(source, events[source], format))
+        (project.folder / source / name).write_bytes(content(source, events[source], format))
 
 
 def tables(project: Project) -> dict[str, list[str]]:
