@@ -96,81 +96,59 @@ def test_an_unknown_engine_is_not_tried_again(module: ModuleType, monkeypatch: p
         execute(module, module.PipelineJob(task_id="x", job="x", options=[]))
 
 
-@pytest.mark.parametrize(
-    ("given", "default", "moment", "expected"),
-    [
-        pytest.param(None, "midnight", AT_THREE, "2026-11-21T00:00:00+00:00", id="at three"),
-        pytest.param(
-            None,
-            "midnight",
-            datetime(2026, 11, 21, tzinfo=UTC),
-            "2026-11-21T00:00:00+00:00",
-            id="at midnight",
-        ),
-        pytest.param(
-            None,
-            "midnight",
-            datetime(2026, 11, 21, 1, tzinfo=timezone(timedelta(hours=2))),
-            "2026-11-20T00:00:00+00:00",
-            id="another zone",
-        ),
-        pytest.param(None, "latest", AT_THREE, "latest", id="latest"),
-        pytest.param(
-            "2026-11-18T12:30:00Z", "latest", AT_THREE, "2026-11-18T12:30:00Z", id="a backfill of latest"
-        ),
-        pytest.param("2026-11-18T12:30:00Z", "midnight", AT_THREE, "2026-11-18T12:30:00Z", id="given"),
-    ],
-)
-def test_as_of(module: ModuleType, given: str | None, default: str, moment: datetime, expected: str) -> None:
+GIVEN = "2026-11-18T12:30:00Z"
+IN_BERLIN = datetime(2026, 11, 21, 1, tzinfo=timezone(timedelta(hours=2)))
+AS_OF = {
+    "at three": (None, "midnight", AT_THREE, "2026-11-21T00:00:00+00:00"),
+    "at midnight": (None, "midnight", AT_THREE.replace(hour=0), "2026-11-21T00:00:00+00:00"),
+    "another zone": (None, "midnight", IN_BERLIN, "2026-11-20T00:00:00+00:00"),
+    "latest": (None, "latest", AT_THREE, "latest"),
+    "a backfill of latest": (GIVEN, "latest", AT_THREE, GIVEN),
+    "given": (GIVEN, "midnight", AT_THREE, GIVEN),
+}
+
+
+@pytest.mark.parametrize("case", AS_OF)
+def test_as_of(module: ModuleType, case: str) -> None:
+    given, default, moment, expected = AS_OF[case]
     assert module.decide_as_of(given, default, moment) == expected
 
 
-@pytest.mark.parametrize(("setting", "default"), [(None, "midnight"), ("latest", "latest")])
-def test_the_environment_says_what_a_scheduled_run_describes(
-    monkeypatch: pytest.MonkeyPatch, setting: str | None, default: str
-) -> None:
+def test_the_environment_says_what_a_scheduled_run_describes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CONVERSATION_PRIORITIES_AS_OF", raising=False)
-    if setting:
-        monkeypatch.setenv("CONVERSATION_PRIORITIES_AS_OF", setting)
     params = load().dag.params
-
-    assert (params["as_of"], params["default_as_of"]) == (None, default)
-
-
-def test_an_unknown_setting_is_an_error_of_the_dag(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (params["as_of"], params["default_as_of"]) == (None, "midnight")
+    monkeypatch.setenv("CONVERSATION_PRIORITIES_AS_OF", "latest")
+    assert load().dag.params["default_as_of"] == "latest"
     monkeypatch.setenv("CONVERSATION_PRIORITIES_AS_OF", "noon")
-
     with pytest.raises(ValueError, match="'noon' is unknown; write midnight or latest"):
         load()
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "message"),
+    ("line", "error", "message"),
     [
-        pytest.param(1, AirflowException, RETRIED.format(1), id="1"),
-        pytest.param(2, AirflowFailException, "exit code 2, .*; not tried again", id="2"),
-        pytest.param(3, AirflowFailException, "exit code 3, .*; not tried again", id="3"),
-        pytest.param(6, AirflowFailException, "exit code 6, .*; not tried again", id="6"),
-        pytest.param(77, AirflowException, RETRIED.format(77), id="unknown"),
-        pytest.param(143, AirflowException, RETRIED.format(143), id="terminated"),
+        ("exit 1", AirflowException, RETRIED.format(1)),
+        ("exit 2", AirflowFailException, "exit code 2, .*; not tried again"),
+        ("exit 3", AirflowFailException, "exit code 3, .*; not tried again"),
+        ("exit 6", AirflowFailException, "exit code 6, .*; not tried again"),
+        ("exit 77", AirflowException, RETRIED.format(77)),
+        ("exit 143", AirflowException, RETRIED.format(143)),
+        # As a shell tells it.
+        (
+            "kill -9 $$",
+            AirflowException,
+            "exit code 137, it was killed, .*; tried again.*",
+        ),
     ],
 )
 def test_exit_codes(
-    module: ModuleType, stand_in: Path, code: int, error: type[Exception], message: str
+    module: ModuleType, stand_in: Path, line: str, error: type[Exception], message: str
 ) -> None:
-    stand_in.write_text(f"#!/bin/bash\nexit {code}\n")
-    job = module.PipelineJob(task_id="x", job="x", options=[])
-
+    stand_in.write_text(f"#!/bin/bash\n{line}\n")
     with pytest.raises(error, match=f"^x: {message}$") as raised:
-        execute(module, job)
-    assert type(raised.value) is error
-
-
-def test_a_signal_is_told_as_a_shell_does(module: ModuleType, stand_in: Path) -> None:
-    stand_in.write_text("#!/bin/bash\nkill -9 $$\n")
-
-    with pytest.raises(AirflowException, match=r"^x: exit code 137, it was killed"):
         execute(module, module.PipelineJob(task_id="x", job="x", options=[]))
+    assert type(raised.value) is error
 
 
 def test_the_job_gets_its_options_as_they_are(module: ModuleType, stand_in: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Two nights and a backfill by Airflow give the tables of plain runs, on the embedded engine."""
+"""A night and a backfill by Airflow give the tables of plain runs, on the embedded engine."""
 
 import json
 import os
@@ -14,17 +14,8 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.factories import (
-    Events,
-    at,
-    by_source,
-    catalog,
-    create_rule,
-    endpoint_event,
-    message_event,
-    queue_event,
-)
-from tests.support.harness import Project
+from tests.support.factories import at, by_source, message_event
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
 pytestmark = pytest.mark.slow
@@ -35,7 +26,7 @@ DAG = "conversation_priorities"
 PATIENCE = 900.0
 TRIED_AGAIN = "tried again while tries are left"
 MIDNIGHTS = (at(12 * 60), at(12 * 60, day=1))
-"""The first and the second night; each run comes three hours later."""
+"""The as_ofs of a plain night and of a scheduled one, whose run comes three hours later."""
 BACKFILLED = at(30)
 
 
@@ -107,43 +98,8 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     return Airflow(tmp_path_factory.mktemp("airflow"))
 
 
-def first_night() -> Events:
-    return by_source(
-        endpoint_event(conversation="c1"),
-        endpoint_event("DIALOG_CREATED", "c1", event_time=at(1)),
-        message_event("DELIVERED", "c1/0", event_time=at(1)),
-        message_event("DELIVERED", "c1/1", event_time=at(50)),
-        endpoint_event(conversation="c2", event_time=at(20), remote_service="Elsewhere"),
-        message_event("SENT", "c2/0", event_time=at(21)),
-        message_event("OTHER", "c2/1", event_time=at(21)),
-    )
-
-
-def second_night() -> Events:
-    """The first message is taken; an event of the first night comes late."""
-    return by_source(
-        message_event("RECEIVED", "c1/0", event_time=at(day=1), transaction_id="t"),
-        queue_event("COMMIT", event_time=at(1, day=1), transaction_id="t"),
-        message_event("DELIVERED", "c1/2", event_time=at(10)),
-        endpoint_event("END_CONVERSATION", "c2", event_time=at(5, day=1)),
-    )
-
-
-def project_in(folder: Path, *, rejected: float = 0.5) -> Project:
-    rules = [create_rule("Gold", 9, contract="Contract"), create_rule("Low", 2, database="B")]
-    return Project(folder, catalog=catalog(), rules=rules, quality={"max_rejected_share": rejected})
-
-
 def three_hours_after(midnight: datetime) -> str:
     return (midnight + timedelta(hours=3)).isoformat()
-
-
-def run_plainly(session: SparkSession, project: Project) -> None:
-    """Both nights and the backfill, each a run of the nightly job."""
-    for midnight, events in zip(MIDNIGHTS, (first_night(), second_night()), strict=True):
-        project.add(events)
-        project.run(session, midnight)
-    project.run(session, BACKFILLED)
 
 
 def require_success(outcome: Outcome) -> None:
@@ -151,23 +107,25 @@ def require_success(outcome: Outcome) -> None:
     assert outcome.tries == dict.fromkeys(("as_of", "fold", "schedules", "expect"), ("success", 1))
 
 
-def test_two_nights_and_a_backfill(session: SparkSession, airflow: Airflow, tmp_path: Path) -> None:
+def test_a_night_and_a_backfill(session: SparkSession, airflow: Airflow, tmp_path: Path) -> None:
     plain, scheduled = project_in(tmp_path / "plain"), project_in(tmp_path / "scheduled")
-    for midnight, events in zip(MIDNIGHTS, (first_night(), second_night()), strict=True):
-        scheduled.add(events)
-        require_success(airflow.run(three_hours_after(midnight), config=scheduled.config))
-    backfill = {"config": scheduled.config, "as_of": BACKFILLED.isoformat()}
-    require_success(airflow.run(**backfill))
-    run_plainly(session, plain)
+    for project in (plain, scheduled):
+        project.add(a_bit_of_everything())
+        project.run(session, MIDNIGHTS[0])
+        project.add(night_after())
+    plain.run(session, MIDNIGHTS[1])
+    plain.run(session, BACKFILLED)
+    require_success(airflow.run(three_hours_after(MIDNIGHTS[1]), config=scheduled.config))
+    require_success(airflow.run(config=scheduled.config, as_of=BACKFILLED.isoformat()))
 
     of_files = ("path", "modified_at")
     assert changed(contents(plain, leave_out=of_files), contents(scheduled, leave_out=of_files)) == {}
-    published = [tuple(row.values()) for row in scheduled.table("runs", ["as_of", "status", "row_counts"])]
-    assert sorted(published) == sorted(
-        tuple(row.values()) for row in plain.table("runs", ["as_of", "status", "row_counts"])
+    published, expected = (
+        sorted(tuple(row.values()) for row in each.table("runs", ["as_of", "status", "row_counts"]))
+        for each in (scheduled, plain)
     )
-    assert [as_of for as_of, *_ in sorted(published)] == [BACKFILLED, *MIDNIGHTS]
-    assert {status for _, status, _ in published} == {"succeeded"}
+    assert published == expected
+    assert [row[:2] for row in published] == [(as_of, "succeeded") for as_of in (BACKFILLED, *MIDNIGHTS)]
 
 
 def test_a_failed_quality_gate_is_not_tried_again(airflow: Airflow, tmp_path: Path) -> None:
@@ -185,12 +143,3 @@ def test_a_failed_quality_gate_is_not_tried_again(airflow: Airflow, tmp_path: Pa
     }
     assert "fold: exit code 3, an input breaks its contract, or too many rows" in outcome.said
     assert not (project.folder / "warehouse" / "receive_schedule").exists()
-
-
-def test_wrong_settings_are_not_tried_again(airflow: Airflow, tmp_path: Path) -> None:
-    outcome = airflow.run(three_hours_after(MIDNIGHTS[0]), config=str(tmp_path / "none.yaml"))
-
-    assert outcome.code == 1
-    assert outcome.tries["fold"] == ("failed", 1)
-    assert "none.yaml: no such file; correct the path or create it" in outcome.said
-    assert "fold: exit code 2, the command line, settings, catalog or rules are wrong" in outcome.said

@@ -9,23 +9,22 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.harness import Project, one_log
-from tests.support.processes import COMMANDS, ROOT, finish
-from tests.support.random_logs import project_of, random_logs, require_equal
-from tests.support.strategies import Log
+from tests.support.factories import at
+from tests.support.harness import Project
+from tests.support.processes import COMMANDS, ROOT, finish, log_of
+from tests.support.small_project import a_bit_of_everything, project_in
 from tests.support.warehouses import changed, contents
 from tools.local_cluster import QUICK_JVM, Cluster, cluster
 
 pytestmark = pytest.mark.slow
 
+AS_OF = at(60)
 PATIENCE = 300.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
 SMALL = {
@@ -38,38 +37,16 @@ SMALL = {
 """What a user of a small cluster says after --spark; the cluster profile leaves it to Spark."""
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Cluster]:
-    with cluster(tmp_path / "cluster", memory="512m") as running:
-        yield running
-
-
-def monitored(log: Log) -> Log:
-    """The log with a monitor on every queue."""
-    catalog = deepcopy(log.catalog)
-    for instance in catalog["instances"]:
-        for database in instance["databases"]:
-            for queue in database["queues"]:
-                queue["activation"] = {"max_queue_readers": 1}
-    return replace(log, catalog=catalog)
-
-
-def project_with(log: Log, folder: Path) -> Project:
-    project = project_of(folder, log)
-    project.add(log.events)
-    return project
-
-
 @contextmanager
-def submitted(project: Project, log: Log, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+def submitted(project: Project, environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """The job as users start it, in a process group of its own, which does not outlive the test."""
-    job = [*COMMANDS["spark"], "--config", project.config, "--as-of", log.as_of.isoformat(), "--quiet"]
+    job = [*COMMANDS["spark"], "--config", project.config, "--as-of", AS_OF.isoformat(), "--quiet"]
     options = [f"--conf={name}={value}" for name, value in SMALL.items()]
-    settings = {"JDK_JAVA_OPTIONS": QUICK_JVM, "SPARK_DRIVER_MEMORY": "1g", **environment}
+    settings = {"JDK_JAVA_OPTIONS": QUICK_JVM, "SPARK_DRIVER_MEMORY": "1g"}
     with (project.folder / "job.log").open("ab") as output:
         process = subprocess.Popen(
             [*job, "--spark", *options],
-            env=os.environ | settings,
+            env=os.environ | settings | dict(environment),
             stdout=output,
             stderr=output,
             start_new_session=True,
@@ -80,14 +57,6 @@ def submitted(project: Project, log: Log, **environment: str) -> Iterator["subpr
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def said_at_its_end(process: "subprocess.Popen[bytes]", project: Project) -> str:
-    """Wait for the job to succeed; what it said."""
-    code = process.wait(timeout=PATIENCE)
-    said = (project.folder / "job.log").read_text()
-    assert code == 0, said[-3000:]
-    return said
 
 
 def executors(running: Cluster) -> set[int]:
@@ -106,26 +75,28 @@ def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[bytes]") 
         time.sleep(0.02)
 
 
-def test_the_tables_are_those_of_one_machine_even_if_an_executor_dies(
-    running: Cluster, tmp_path: Path
-) -> None:
+def test_the_tables_are_those_of_one_machine_even_if_an_executor_dies(tmp_path: Path) -> None:
     """It dies in the fold, with what the fold keeps in memory; another one comes in its place."""
-    log = monitored(one_log(random_logs(20, 31)))
-    on_one_machine = project_with(log, tmp_path / "local")
-    finish("embedded", on_one_machine, log.as_of)
-    require_equal(on_one_machine, log)
+    on_one_machine, on_cluster = project_in(tmp_path / "local"), project_in(tmp_path / "on cluster")
+    for project in (on_one_machine, on_cluster):
+        project.add(a_bit_of_everything())
+    finish("embedded", on_one_machine, AS_OF)
     assert on_one_machine.table("activation")
 
-    on_cluster = project_with(log, tmp_path / "on cluster")
     recorded = on_cluster.folder / "warehouse" / "endpoint_events" / "_delta_log" / f"{1:020d}.json"
-    environment = running.environment() | {"PYSPARK_PYTHON": str(ROOT / ".venv" / "bin" / "python")}
-    with submitted(on_cluster, log, **environment) as process:
+    python = {"PYSPARK_PYTHON": str(ROOT / ".venv" / "bin" / "python")}
+    with (
+        cluster(tmp_path / "cluster", memory="512m") as running,
+        submitted(on_cluster, running.environment() | python) as process,
+    ):
         wait_for(recorded.exists, process)
         before = executors(running)
         assert len(before) == 2
         os.kill(min(before), signal.SIGKILL)
         wait_for(lambda: len(executors(running) - before) == 1, process)
-        said = said_at_its_end(process, on_cluster)
+        code = process.wait(timeout=PATIENCE)
 
+    said = log_of(on_cluster)
+    assert code == 0, said[-3000:]
     assert re.search(r"Lost executor \d+ on 127\.0\.0\.1", said), said[-3000:]
     assert changed(*[contents(each, leave_out={"path"}) for each in (on_one_machine, on_cluster)]) == {}

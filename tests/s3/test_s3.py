@@ -11,16 +11,18 @@ import boto3
 import pytest
 import yaml
 from moto.server import ThreadedMotoServer
-from pyspark.sql import SparkSession
 
 from pipelines.storage.lock import LOCK
-from tests.support.harness import SOURCES, Project, one_log
-from tests.support.random_logs import project_of, random_logs
+from tests.support.factories import at
+from tests.support.harness import SOURCES, Project
+from tests.support.processes import finish
+from tests.support.small_project import a_bit_of_everything, project_in
 from tests.support.warehouses import changed, contents
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 900.0
 """The first run fetches 690 MB."""
+AS_OF = at(60)
 BUCKET = "conversations"
 ACCESS = {
     "AWS_ACCESS_KEY_ID": "anybody",
@@ -59,16 +61,12 @@ def download(bucket: Any, project: Project) -> None:
             bucket.download_file(item.key, str(target))
 
 
-def test_the_tables_are_those_of_a_folder_and_a_rerun_changes_nothing(
-    spark: SparkSession, endpoint: str, tmp_path: Path
-) -> None:
-    log = one_log(random_logs(4, 72))
-    in_a_folder = project_of(tmp_path / "in a folder", log)
-    in_a_folder.add(log.events)
-    in_a_folder.run(spark, log.as_of)
+def test_the_tables_are_those_of_a_folder_and_a_rerun_changes_nothing(endpoint: str, tmp_path: Path) -> None:
+    in_a_folder, on_s3 = project_in(tmp_path / "in a folder"), project_in(tmp_path / "on s3")
+    for project in (in_a_folder, on_s3):
+        project.add(a_bit_of_everything())
+    finish("embedded", in_a_folder, AS_OF)
 
-    on_s3 = project_of(tmp_path / "on s3", log)
-    on_s3.add(log.events)
     keys = {"aws_access_key_id": "anybody", "aws_secret_access_key": "anything"}
     store = boto3.resource("s3", endpoint_url=endpoint, region_name="us-east-1", **keys)
     bucket = store.create_bucket(Bucket=BUCKET)
@@ -80,7 +78,7 @@ def test_the_tables_are_those_of_a_folder_and_a_rerun_changes_nothing(
     Path(on_s3.config).write_text(yaml.safe_dump(settings, allow_unicode=True))
 
     command = documented().replace("my/settings.yaml", f"'{on_s3.config}' --quiet")
-    command = command.replace("2026-11-21T00:00:00Z", log.as_of.isoformat())
+    command = command.replace("2026-11-21T00:00:00Z", AS_OF.isoformat())
     command += (
         f" --conf spark.hadoop.fs.s3a.endpoint={endpoint} --conf spark.hadoop.fs.s3a.path.style.access=true"
     )
