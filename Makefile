@@ -84,8 +84,9 @@ test-long: setup ## the tests that take half a minute or more, which make test l
 	@$(PYTEST) -m long $(ARGS)
 
 # A process speaks to one engine: the tests are on Apache Spark, and start the embedded engine beside it.
-test-spark: setup ## both engines compared, and Apache Spark alone (half an hour; PLAYED=nasty: one input)
-	@TEST_ENGINE=spark $(if $(PLAYED),PLAYED="$(PLAYED)") $(PYTEST_ALONE) tests/engines $(ARGS)
+test-spark: setup ## both engines compared, and Apache Spark alone (a quarter of an hour; PLAYED=nasty: one input)
+	@TEST_ENGINE=spark $(if $(PLAYED),PLAYED="$(PLAYED)") $(PYTEST_ALONE) \
+	  tests/engines tests/storage/inputs/test_read.py $(ARGS)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are marked neither slow nor long, on the embedded engine
@@ -127,7 +128,7 @@ airflow-setup: setup ## create .venv-airflow; does nothing when up to date
 	@tools/airflow/setup
 
 .PHONY: airflow-test
-airflow-test: airflow-setup ## load the DAG, and run two nights and a backfill with Airflow
+airflow-test: airflow-setup ## load the DAG, and run a night and a backfill with Airflow
 	@$(AIRFLOW_PYTHON) -m pytest --noconftest tests/airflow/test_dag_file.py
 	@$(PYTHON_IN_VENV) -m pytest tests/airflow/test_nights.py $(ARGS)
 

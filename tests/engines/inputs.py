@@ -1,4 +1,4 @@
-"""The three inputs of the suite: folders with settings, and with what arrives before each of two nights."""
+"""The two inputs of the suite: folders with settings, and with what arrives before each of two nights."""
 
 import csv
 import gzip
@@ -13,11 +13,9 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 from deltalake import DeltaTable, write_deltalake
 
-from dev import generate_log
 from schemas import CONTRACTS, TABLES
 from tests.support.captures import write_captures
 from tests.support.factories import Events, Row, endpoint_event, message_event
@@ -25,6 +23,7 @@ from tests.support.harness import SOURCES, marked, one_log
 from tests.support.inputs import ARROW
 from tests.support.model.rules import rule_history
 from tests.support.nights import DAYS, nights, stretched
+from tests.support.packing import BEGIN, CONF, packing_rows
 from tests.support.random_logs import drawn, random_logs
 from tests.support.server import server_views, state_of
 from tests.support.strategies import Log
@@ -68,7 +67,7 @@ class Input:
         period: what replay plays, and of which endpoints reassign decides again.
         change: a rule that the backlog gets behind the nights.
         is_older: an older version has made the tables of the first night.
-        is_large: Apache Spark takes the rerun for much work; see `pipelines/engine/small_jobs.py`.
+        is_large: Apache Spark takes the backfill for much work; see `pipelines/engine/small_jobs.py`.
     """
 
     make: Callable[[Path], None]
@@ -127,92 +126,25 @@ def make_older(warehouse: Path) -> None:
             write_deltalake(path, rows.slice(0, 0), mode="append")
 
 
-# The sample cut to an hour
-
-HOUR = datetime(2026, 11, 20, 19, tzinfo=UTC)
-MESSAGES = 4000
-"""Of the day; a fifth of the sample."""
-
-
-def _make_sample(folder: Path) -> None:
-    log, project = folder / "log", folder / "project"
-    generate_log.main(["--preset", "sample", "--messages", str(MESSAGES), "--out", str(log)])
-    for name in ("settings.yaml", "catalog.yaml", "rules.yaml", "documentation.sql"):
-        shutil.copy(log / name, project)
-    settings = yaml.safe_load((project / "settings.yaml").read_text())
-    settings["inputs"]["message_events"]["format"] = "delta"
-    settings |= {"expect": EXPECT, "quality": {"max_rejected_share": 0.5}}
-    (project / "settings.yaml").write_text(yaml.safe_dump(settings))
-    random = Random(1)
-    for source in SOURCES:
-        halves: list[list[str]] = [[], []]
-        for path in sorted((log / source).glob("part-*")):
-            for line in path.read_text().splitlines():
-                half = _half_of(line, random)
-                if half is not None:
-                    halves[half].append(line)
-        for night, lines in zip(("1", "2"), halves, strict=True):
-            if source == "message_events":
-                _append_delta(folder / night / source, map(_read, lines), source)
-                if night == "1":
-                    shutil.copytree(folder / "1" / source, folder / "2" / source)
-            else:
-                (folder / night / source).mkdir()
-                (folder / night / source / f"{night}.json").write_text("\n".join([*lines, ""]))
-    shutil.rmtree(log)
-
-
-def _half_of(line: str, random: Random) -> int | None:
-    """The half hour of a line, now and then the other one; None of most lines."""
-    row = _read(line)
-    if row is None:
-        # A broken line, which has no time.
-        return random.randrange(2) if random.random() < 0.2 else None
-    since = row["event_time"] - HOUR
-    if not timedelta(0) <= since < timedelta(hours=1):
-        return None
-    half = int(since >= timedelta(minutes=30))
-    return 1 - half if random.random() < 0.05 else half
-
-
-def _read(line: str) -> Row | None:
-    try:
-        row = json.loads(line)
-        return {**row, "event_time": datetime.fromisoformat(row["event_time"])}
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _append_delta(path: Path, rows: Iterable[Row | None], source: str) -> None:
-    write_deltalake(path, _arrow(filter(None, rows), source), mode="append")
-
-
-def _arrow(rows: Iterable[Row], source: str) -> pa.Table:
-    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
-    return pa.Table.from_pylist(list(rows), schema=schema)
-
-
 # A nasty random log
 
-LOGS, MONITORED, DIRTY, SEED = 10, 4, 15, 7
+LOGS, MONITORED, DIRTY, PACKING_MINUTES, SEED = 6, 3, 10, 40, 7
 ODD_TIMES = (
     "1899-12-31T23:59:59.999999",
-    "1900-01-01T00:00:00",
     "1969-12-31T23:59:59.999999",
     "2026-03-29T01:30:00.000001",
-    "2026-10-25T00:30:00",
     "2026-11-20T13:00:00.123456",
-    "2027-06-01T00:00:00",
     "9999-12-31T23:59:59.999999",
 )
 """Before all times and behind them, before the epoch, at a change of the clocks, of a microsecond."""
 ODD_NAMES = ('it\'s "so", \\ ', "tab\there", "100%25", "null", "\U0001f600 \uff5e", "STRASSE", "stra\u00dfe")
-FORMATS = {"endpoint_events": "csv", "message_events": "json", "queue_events": "parquet"}
+FORMATS = {"endpoint_events": "csv", "message_events": "json", "queue_events": "delta"}
 
 
 def _make_nasty(folder: Path) -> None:
     log = one_log(
         [
+            _packing(),
             *(stretched(each, 3) for each in random_logs(LOGS, SEED)),
             *drawn(monitored_logs(), MONITORED, SEED),
         ]
@@ -251,9 +183,21 @@ def _make_nasty(folder: Path) -> None:
         found[1][source] += rows[1::2]
     for day, events in enumerate(found, start=1):
         for source, rows in events.items():
-            path = folder / str(day) / source
-            path.mkdir()
-            _write(path / f"{day}.{FORMATS[source]}", [spelled(row, random) for row in rows], source)
+            _write(folder, day, source, [spelled(row, random) for row in rows])
+
+
+def _packing() -> Log:
+    """The first minutes of the packing station of the sample, whose readers do not follow the order."""
+    until = BEGIN + timedelta(minutes=PACKING_MINUTES)
+    catalog, rules = (
+        yaml.safe_load((CONF / name).read_text()) for name in ("catalog.yaml", "rules/company.yaml")
+    )
+    rows = {
+        source: [row for row in found if row["event_time"] < until]
+        for source, found in packing_rows().items()
+    }
+    [log] = random_logs(1, SEED)
+    return replace(log, **rows, catalog=catalog, rules=rules)
 
 
 def _odd() -> Events:
@@ -270,18 +214,29 @@ def _odd() -> Events:
     return found
 
 
-def _write(path: Path, rows: Sequence[Row], source: str) -> None:
-    if path.suffix == ".parquet":
-        pq.write_table(_arrow(rows, source), path)
-    elif path.suffix == ".json":
+def _write(folder: Path, day: int, source: str, rows: Sequence[Row]) -> None:
+    """Write what comes of an input on a day; of a Delta table that is the table with one version more."""
+    path, format = folder / str(day) / source, FORMATS[source]
+    if format == "delta":
+        before = folder / str(day - 1) / source
+        if before.exists():
+            shutil.copytree(before, path)
+        write_deltalake(path, _arrow(rows, source), mode="append")
+        return
+    path.mkdir()
+    if format == "json":
         lines = [json.dumps(row, default=_text, ensure_ascii=False) for row in rows]
-        path.with_suffix(".json.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
-    else:
-        names = CONTRACTS[source].names
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [names, *([_cell(row.get(name)) for name in names] for row in rows)]
-            )
+        (path / f"{day}.json.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
+        return
+    names = CONTRACTS[source].names
+    with (path / f"{day}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([names, *([_cell(row.get(name)) for name in names] for row in rows)])
+
+
+def _arrow(rows: Sequence[Row], source: str) -> pa.Table:
+    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
+    return pa.Table.from_pylist(list(rows), schema=schema)
 
 
 def _text(value: object) -> str:
@@ -346,21 +301,13 @@ def _rule(instance: str, database: str, **criteria: Any) -> Row:
 
 LONG_AGO = "2026-01-01T00:00:00Z"
 INPUTS = {
-    "sample": Input(
-        _make_sample,
-        first=HOUR + timedelta(minutes=30),
-        second=HOUR + timedelta(hours=1),
-        backfill=HOUR + timedelta(minutes=15),
-        period=(HOUR + timedelta(minutes=10), HOUR + timedelta(minutes=50)),
-        change=_rule("ERP1", "ErpDB", contract="OrderContract", remote_service="BronzeCheckoutService"),
-    ),
     "nasty": Input(
         _make_nasty,
         first=DAYS[0],
         second=DAYS[2],
         backfill=MONITORED_AT,
         period=(DAYS[0] - timedelta(hours=20), DAYS[1]),
-        change=_rule("00.SQL1", "Sales", contract="gold"),
+        change=_rule("00.ERP1", "StockDB", contract="StandardPackingContract"),
         is_large=True,
     ),
     "captures": Input(

@@ -2,7 +2,7 @@
 
 INPUTS is the folder of `make_inputs`, OUT a folder. It gets a folder of each input, as it is afterwards, and
 beside it a JSON file of what came out: the tables after each step that writes, and what each command said.
-With --verbose each step says how many seconds it took, and how many of the processors.
+Each step says how many seconds it took, and how many of the processors.
 """
 
 import json
@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,15 +26,12 @@ from pipelines.console.invocation import JOBS
 from pipelines.engine.session import is_embedded
 from pipelines.schedules import numbering
 from pipelines.storage import batches
-from tests.engines.faulty_files import read_all
 from tests.engines.inputs import INPUTS, arrive, change_rules, make_older
-from tests.engines.questions import DAMAGED, NIGHTS, READING, WRITING, names_in, played_on, words_of
+from tests.engines.questions import DAMAGED, READING, WRITING, names_in, nights_of, played_on, words_of
 from tests.field.running import run, table_of
 from tests.support import plans
 from tests.support.factories import Row
 
-FILES = "files"
-"""What is read without a night: files of each format with their faults."""
 COMMANDS = {job: command for command, job in JOBS.items()}
 MUCH = {
     "codegen_wholeStage": "true",
@@ -60,16 +57,12 @@ MASKS = (
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
 
-def main(engine: str, inputs: str, out: str, names: Sequence[str], *, verbose: bool) -> None:
+def main(engine: str, inputs: str, out: str, *names: str) -> None:
     """Play inputs of these names."""
     session = _open(engine)
     for name in names:
-        with _timed(f"{engine} {name}", verbose):
-            if name == FILES:
-                with taken_for_much(session):
-                    found: Any = read_all(session, Path(inputs, FILES))
-            else:
-                found = _Player(session, name, Path(inputs), Path(out), verbose=verbose).play()
+        with _timed(f"{engine} {name}"):
+            found = _Player(session, name, Path(inputs), Path(out)).play()
         Path(out, f"{name}.json").write_text(json.dumps(found))
 
 
@@ -84,12 +77,11 @@ def _open(engine: str) -> SparkSession:
 
 
 @contextmanager
-def _timed(what: str, verbose: bool) -> Iterator[None]:
+def _timed(what: str) -> Iterator[None]:
     began, used = time.monotonic(), _processor_seconds()
     yield
-    if verbose:
-        took = f"{time.monotonic() - began:6.1f} s {_processor_seconds() - used:6.1f} of the processors"
-        print(f"{took}  {what}", flush=True)
+    took = f"{time.monotonic() - began:6.1f} s {_processor_seconds() - used:6.1f} of the processors"
+    print(f"{took}  {what}", flush=True)
 
 
 def _processor_seconds() -> float:
@@ -101,8 +93,8 @@ def _processor_seconds() -> float:
 class _Player:
     """One input on the engine of this process."""
 
-    def __init__(self, session: SparkSession, name: str, inputs: Path, out: Path, *, verbose: bool) -> None:
-        self._session, self._verbose = session, verbose
+    def __init__(self, session: SparkSession, name: str, inputs: Path, out: Path) -> None:
+        self._session = session
         self._name, self._input = name, INPUTS[name]
         self._arrivals, self._folder = inputs / name, out / name
         shutil.copytree(self._arrivals / "project", self._folder)
@@ -114,12 +106,12 @@ class _Player:
     def play(self) -> Any:
         """Run the nights, then every command, and return the tables after each night and what was said."""
         names, warehouse = self._input.moments, self._folder / "warehouse"
-        for number, (night, line) in enumerate(NIGHTS.items(), start=1):
+        for number, (night, line) in enumerate(nights_of(self._name).items(), start=1):
             if (self._arrivals / str(number)).exists():
                 arrive(self._folder, self._arrivals / str(number))
             if night == "second" and self._input.is_older:
                 make_older(warehouse)
-            is_large = night == "rerun" and self._input.is_large
+            is_large = night == "backfill" and self._input.is_large
             with taken_for_much(self._session) if is_large else nullcontext():
                 self._ask(line, names)
             assert self._said[line]["code"] in ("0", "6"), self._said[line]["err"]
@@ -139,7 +131,7 @@ class _Player:
     def _ask(self, line: str, names: Mapping[str, str]) -> None:
         """Run a command in the folder of the project, and keep what it says."""
         command, *options = words_of(line, names)
-        with _timed(f"  {line}", self._verbose), chdir(self._folder):
+        with _timed(f"  {line}"), chdir(self._folder):
             outcome = run(command.replace("-", "_"), "--config", "settings.yaml", *options)
         said = {
             "code": str(outcome.code),
@@ -212,5 +204,4 @@ def lose_commits(warehouse: Path, table: str) -> None:
 if __name__ == "__main__":
     os.environ["TZ"] = "UTC"
     time.tzset()
-    words = [word for word in sys.argv[1:] if word != "--verbose"]
-    main(words[0], words[1], words[2], words[3:], verbose="--verbose" in sys.argv)
+    main(*sys.argv[1:])

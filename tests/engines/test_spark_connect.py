@@ -1,5 +1,6 @@
-"""A notebook in a Spark Connect session: the documented server, and a client without a JVM of its own."""
+"""A Spark Connect server as documented, and a command that is its client, without a JVM of its own."""
 
+import json
 import os
 import re
 import signal
@@ -9,34 +10,31 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from tests.notebooks.conftest import project
-from tests.support.harness import Project
-from tests.support.notebooks import EXPECTED, NOTEBOOKS, figures, shown
-from tools import notebooks
+from tests.support.apache_spark import SMALL_JOBS
+from tests.support.factories import at
+from tests.support.processes import PATIENCE, ROOT, ended, finish
+from tests.support.small_project import a_bit_of_everything, project_in
 
-__all__ = ["project"]
-ROOT = Path(__file__).parent.parent.parent
-PATIENCE = 400.0
 PORT = "15002"
 """The one of the documentation."""
+NEXT = (ROOT / ".venv" / "bin" / "priorities", "next", "--queue", "SQL1.B.TargetQueue", "--format", "json")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The server that docs/running.md starts, on a free port; its address."""
     text = (ROOT / "docs" / "running.md").read_text("utf-8").split("## A Spark Connect server")[1]
-    line = re.findall(r"```\n(.*?)```", text, re.DOTALL)[0]
-    assert PORT in line
+    line = re.findall(r"```\n(.*?)```", text, re.DOTALL)[0].strip()
+    assert line.endswith(PORT)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("connect") / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["bash", "-c", line.replace(PORT, str(port))],
+            ["bash", "-c", f"{line.replace(PORT, str(port))} {SMALL_JOBS}"],
             cwd=ROOT,
             env={**os.environ, "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"},
             stdout=output,
@@ -60,12 +58,13 @@ def is_up(port: int) -> bool:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_a_notebook_runs_over_connect(server: str, project: Project, tmp_path: Path) -> None:
-    """One of them: on the embedded engine all are clients of Spark Connect."""
-    notebook = next(path for path in NOTEBOOKS if path.stem == "why_this_order")
-    no_jvm = {"SPARK_REMOTE": server, "JAVA_HOME": "/no/java/here"}
-    written = notebooks.run(notebook, tmp_path, project.config, no_jvm)
-    content = nbformat.read(written, as_version=4)
-    count, said = EXPECTED[notebook.stem]
-    assert [line for line in said if line not in shown(content)] == []
-    assert len(figures(content)) == count
+def test_a_command_asks_the_server(server: str, tmp_path: Path) -> None:
+    project = project_in(tmp_path)
+    project.add(a_bit_of_everything())
+    finish("embedded", project, at(60))
+    answers = [
+        json.loads(ended([*NEXT, "--config", project.config], environment).stdout)
+        for environment in ({}, {"SPARK_REMOTE": server, "JAVA_HOME": "/no/java/here"})
+    ]
+    assert answers[0]["next"]
+    assert answers[1] == answers[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tests.support.apache_spark import SMALL_JOBS
 from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.harness import Project, difference
 from tests.support.processes import ROOT, finish, kill_when, written
@@ -73,7 +74,7 @@ def test_the_documented_shell_works_to_the_letter() -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
     env["PYSPARK_DRIVER_PYTHON_OPTS"] = "-i"
     shell = subprocess.run(
-        ["bash", "-c", line],
+        ["bash", "-c", f"{line.rstrip()} {SMALL_JOBS}"],
         cwd=ROOT,
         env=env,
         input=snippet,

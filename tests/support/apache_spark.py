@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pipelines.engine.small_jobs import set_for_small_jobs
+from pipelines.engine.small_jobs import SMALL_JOB_SETTINGS, set_for_small_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {
@@ -26,6 +26,8 @@ QUICK = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
 """What the tests set beside conf/spark/local.conf."""
+SMALL_JOBS = " ".join(f"--conf {name}={value}" for name, value in SMALL_JOB_SETTINGS.items())
+"""What makes a Spark that a shell starts quick at tiny jobs."""
 
 
 def open_apache_spark() -> SparkSession:

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import Row as SparkRow, SparkSession
+from pyspark.sql import Row as SparkRow, SparkSession, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.storage.inputs.listing import InputFile
@@ -24,7 +24,7 @@ from tests.support.inputs import ARROW, values
 
 TYPES = {"event_id": "string", "event_time": "timestamp", "flag": "boolean", "level": "int", "size": "bigint"}
 THINGS = EventContract("things", tuple(optional(*each, "") for each in TYPES.items()), (), {})
-NOON = datetime(2026, 11, 20, 12)
+NOON, EPOCH, MICROSECOND = datetime(2026, 11, 20, 12), datetime(1970, 1, 1), timedelta(microseconds=1)
 READ = ("e", NOON, True, 5, 7)
 """What LINE and ROW are read as; `broken`, `unreadable` and `mistyped` are false and null."""
 FIELDS = {
@@ -198,6 +198,56 @@ def test_json_fields(folder: Folder) -> None:
         ("e", None, True, None, None, False, None, None),
         WHOLE,
         (*READ[:-1], None, False, None, "size STRING"),
+    ]
+
+
+ODD_TIMES = {
+    "2026-11-20T12:00:00.1234567Z": "2026-11-20T12:00:00.123456",
+    "2026-11-20T12:00:00-14:00": "2026-11-21T02:00",
+    "2026-11-20T12:00:00+0200": "2026-11-20T10:00",
+    "2026-11-20T12:00:00+25:00": None,
+    "2026-11-20T12:00:00.Z": "2026-11-20T12:00",
+    "2026-11-20T12:00:00UTC": "2026-11-20T12:00",
+    " 2026-11-20T12:00:00Z ": "2026-11-20T12:00",
+    "2026-11-20t12:00:00z": None,
+    "\uff12026-11-20T12:00:00Z": None,
+    "2026-3-9T1:02:03Z": "2026-03-09T01:02:03",
+    "2026-03-29T02:30:00 Europe/Berlin": None,
+    "2026-11-20T12:00:60Z": None,
+    "2026-11-20T24:00:00Z": None,
+    "2026-11-20T12": None,
+    "2026-11": None,
+    "2026": None,
+    "epoch": None,
+    "1795203473": None,
+    "1969-12-31T23:59:59.999999Z": "1969-12-31T23:59:59.999999",
+    "0001-01-01T00:00:00Z": "0001-01-01",
+    "-0001-01-01T00:00:00Z": None,
+    "9999-12-31T23:59:59.999999Z": "9999-12-31T23:59:59.999999",
+}
+YEAR_10000 = 253_402_300_800_000_000
+"""Microseconds since the epoch; Python has no such moment."""
+
+
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_odd_times(folder: Folder, format: str) -> None:
+    moments = [*ODD_TIMES, "10000-01-01T00:00:00Z"]
+    texts = {
+        "json": [line(event_time=json.dumps(moment)) for moment in moments],
+        "csv": [HEADER, *(row(event_time=moment) for moment in moments), ""],
+    }
+    files = folder.write({f"odd.{format}": "\n".join(texts[format]).encode()})
+    found = read_input(folder.spark, THINGS, format, files)
+    micros = values(found.select(F.unix_micros("event_time").alias("micros")).collect(), "micros")
+    assert micros == [
+        *(
+            moment and (datetime.fromisoformat(moment) - EPOCH) // MICROSECOND
+            for moment in ODD_TIMES.values()
+        ),
+        YEAR_10000,
+    ]
+    assert values(found.select("unreadable").collect(), "unreadable") == [
+        "event_time" if each is None else None for each in micros
     ]
 
 
