@@ -21,12 +21,12 @@ from tests.support.simulation.truth import Truth
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("session")]
 
 START = datetime(2026, 11, 16, 6, tzinfo=UTC)
-WORLDS = int(os.environ.get("SIMULATED_WORLDS", "3"))
+WORLDS = int(os.environ.get("SIMULATED_WORLDS", "2"))
 """Pairs of servers that share nights."""
 SEED = int(os.environ.get("SIMULATED_SEED", "1"))
 """Of the first pair; the next has the next one."""
-MOMENTS = [START + timedelta(hours=5 * at) for at in range(int(os.environ.get("SIMULATED_MOMENTS", "4")))]
-HOURS = [START + timedelta(hours=at) for at in range(int(os.environ.get("SIMULATED_HOURS", "6")))]
+MOMENTS = [START + timedelta(hours=5 * at) for at in range(int(os.environ.get("SIMULATED_MOMENTS", "3")))]
+HOURS = [START + timedelta(hours=at) for at in range(int(os.environ.get("SIMULATED_HOURS", "4")))]
 """Of the captures that are taken in one night, and in a night each."""
 TOLD = 2
 """How many messages of each fate are explained."""
