@@ -1,22 +1,18 @@
 """What each version of a rule decides."""
 
-import json
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.commands import coverage as job
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.questions.coverage import COLUMNS, count_rule_uses, report_coverage
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import PRIORITY_RULES, RUNS
-from tests.support.factories import at, catalog, message_event, rule
+from schemas.outputs import PRIORITY_RULES
+from tests.support.factories import at, message_event, rule
 from tests.support.frames import assert_same, frame, instant
-from tests.support.harness import Project
-from tests.support.written import ended_run, endpoint, write
+from tests.support.written import endpoint, write
 
 DECIDED = """
 conversation_id | is_initiator boolean | database | rule_name | level_source | priority int | at timestamp
@@ -140,6 +136,7 @@ def test_versions_that_decide_nothing_have_rows_and_levels_of_the_server_one_of_
     ]
     write(warehouse, PRIORITY_RULES, versions)
     found = report_coverage(warehouse, at(9))
+    assert {tuple(row) for row in found} == {tuple(COLUMNS)}
     shown = ("database", "rule_name", "valid_from", "level", "endpoints")
     assert [tuple(row[name] for name in shown) for row in found] == [
         ("A", None, None, 5, 2),
@@ -162,21 +159,3 @@ def test_versions_that_decide_nothing_have_rows_and_levels_of_the_server_one_of_
         [],
     ]
     assert [found[-2][name] for name in counts] == [0, 0, None, None]
-
-
-def test_the_command_prints_what_was_published(
-    embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project = Project(tmp_path, catalog=catalog())
-    warehouse = project.warehouse(embedded)
-    write(warehouse, ENDPOINTS, [endpoint(rule_name="R"), endpoint("c2")])
-    write(warehouse, PRIORITY_RULES, [rule("R", 7)])
-    write(warehouse, RUNS, [ended_run("r", at(9))])
-    assert job.main(["--config", project.config, "--format", "json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["as_of"] == "2026-11-20T12:09:00Z"
-    assert [list(row) for row in printed["coverage"]] == [list(COLUMNS)] * 2
-    shown = ("rule_name", "level", "endpoints")
-    assert [tuple(row[name] for name in shown) for row in printed["coverage"]] == [(None, 5, 1), ("R", 7, 1)]
-    assert job.main(["--config", project.config, "--as-of", "2026-11-20T12:09:00Z"]) == 0
-    assert "What each rule version decides, 2026-11-20T12:09:00Z" in capsys.readouterr().out
