@@ -23,7 +23,7 @@ from tests.support.random_logs import project_of
 from tests.support.strategies import Log
 from tests.support.strategies.busy import MOMENT, busy_log, crowded_log
 
-CROWDED, BUSY = 10, 4
+CROWDED, BUSY = 14, 4
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
 Night = tuple[Project, list[Log]]
 
