@@ -6,7 +6,6 @@ from pipelines.ingest.snapshots.contradictions import overrule_ends
 from schemas.events import ENDPOINT_FACTS
 from tests.support.drawn import Draw
 from tests.support.frames import assert_same
-from tests.support.harness import same
 
 OWN_ROWS = """
     conversation_id | event_type     | event_time | seen_at         | state | conversation_handle
@@ -43,8 +42,8 @@ def test_ends_that_the_own_database_contradicts(draw: Draw) -> None:
     """Judged again, with what the first judgement left, the ends are the same."""
     own = draw.rows(ENDPOINT_FACTS, is_initiator=False)(OWN_ROWS)
     drawn = draw.rows(ENDPOINT_FACTS, is_initiator=False)(ENDS)
-    judged = overrule_ends(own.unionByName(drawn.drop("wins")), same)
+    judged = overrule_ends(draw.keep(own.unionByName(drawn.drop("wins"))), draw.keep)
     wins = F.when(F.col("wins") == "yes", "OVERRULED_").otherwise("")
     expected = drawn.withColumn("event_type", F.concat(wins, "event_type")).drop("wins")
-    for found in (judged, overrule_ends(judged, same)):
+    for found in (judged, overrule_ends(draw.keep(judged), draw.keep)):
         assert_same(found, own.unionByName(expected).select(*found.columns))
