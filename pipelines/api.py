@@ -106,6 +106,11 @@ def _require_count(name: str, value: object, most: int) -> None:
         raise ConfigError(f"{name}: {value!r} is not a whole number {allowed_numbers(1, most)}")
 
 
+def _require_duration(name: str, value: object) -> None:
+    if not isinstance(value, timedelta) or value < timedelta():
+        raise ConfigError(f"{name}: {value!r} is not a timedelta of 0 or more")
+
+
 class OpenWarehouse:
     """The tables of a warehouse and the questions that can be asked of it; nothing is ever written.
 
@@ -270,6 +275,7 @@ class OpenWarehouse:
         self, *, days: int = DAYS, grace: timedelta = GRACE, as_of: Moment = None, limit: int = 20
     ) -> Answer:
         """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
+        _require_duration("grace", grace)
         settings, moment = self._asked(as_of)
         answer = report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
         return self._with_ages(answer, settings, moment)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -107,6 +107,8 @@ def test_explanations(warehouse: pipelines.OpenWarehouse) -> None:
         (lambda it: it.why(limit=float("nan")), "limit: nan is not a whole number of 1 or more"),
         (lambda it: it.rejected(limit=True), "limit: True is not a whole number of 1 or more"),
         (lambda it: it.leaks(days=-1), "days: -1 is not a whole number from 1 to 36500"),
+        (lambda it: it.leaks(grace=timedelta(-1)), "is not a timedelta of 0 or more"),
+        (lambda it: it.leaks(grace=60), "grace: 60 is not a timedelta of 0 or more"),
         (lambda it: it.differences(), "snapshots: there are none to compare with"),
     ],
 )

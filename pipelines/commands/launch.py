@@ -102,7 +102,8 @@ def outcome_of(error: Exception, suspects: Sequence[str] | None = None) -> tuple
 
     Args:
         error: what it raised.
-        suspects: warehouses that may be damaged; those that the command has opened by default.
+        suspects: warehouses that may be damaged, where a program asks; a command names none, as those that it
+            has opened may be.
     """
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
@@ -116,13 +117,15 @@ def outcome_of(error: Exception, suspects: Sequence[str] | None = None) -> tuple
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
-    if suspects := _suspects if suspects is None else suspects:
+    is_command = suspects is None
+    if opened := _suspects if suspects is None else suspects:
         from pipelines.storage.damage import find_damage
 
         try:
-            damage = [line for root in suspects for line in find_damage(root)]
+            damage = [line for root in opened for line in find_damage(root)]
         except PipelineError as unreadable:
             return unreadable.exit_code, str(unreadable)
         if damage:
             return 1, "\n".join(map(one_line, damage))
-    return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"
+    hint = " (run again with --verbose)" if is_command else ""
+    return 1, f"{type(error).__name__}: {fault}{hint}"
