@@ -178,11 +178,10 @@ def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
     Most rows are in the newest view of their place; only the others are compared with all views of it.
     """
     newest = views.groupBy(*key).agg(F.max("taken_at").alias("newest_view"))
-    rows = rows.join(F.broadcast(newest), key, "inner").where(_is_contradicted("newest_view"))
+    absent = rows.join(F.broadcast(newest), key, "inner").where(_is_contradicted("newest_view"))
     exists = F.coalesce(F.col("created_at") < F.col("taken_at"), F.col("shown").isNotNull())
     lives = exists & (F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at")))
-    found = rows.drop("newest_view").join(F.broadcast(views), key, "inner")
-    return found.where(_is_contradicted("taken_at") & lives)
+    return absent.join(F.broadcast(views), key, "inner").where(_is_contradicted("taken_at") & lives)
 
 
 def _is_contradicted(taken_at: str) -> Column:
