@@ -84,7 +84,7 @@ test-long: setup ## the tests that take half a minute or more, which make test l
 	@$(PYTEST) -m long $(ARGS)
 
 # A process speaks to one engine: the tests are on Apache Spark, and start the embedded engine beside it.
-test-spark: setup ## both engines compared, and Apache Spark alone (a quarter of an hour; PLAYED=nasty: one input)
+test-spark: setup ## both engines compared, and Apache Spark alone (half an hour with one input, PLAYED=nasty)
 	@TEST_ENGINE=spark $(if $(PLAYED),PLAYED="$(PLAYED)") $(PYTEST_ALONE) \
 	  tests/engines tests/storage/inputs/test_read.py $(ARGS)
 

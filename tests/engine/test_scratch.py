@@ -24,7 +24,7 @@ with ThreadPoolExecutor(16) as pool:
 print(folder, flush=True)
 sys.stdin.read()
 """
-"""Whoever asks first, it has one."""
+"""A process has one folder, although sixteen threads ask for it at once."""
 
 
 @contextmanager

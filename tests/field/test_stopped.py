@@ -193,7 +193,7 @@ def test_texts_of_the_server_are_counted_by_kind(answer: Answer) -> None:
 
 
 def test_messages_whose_endpoints_are_gone_have_the_reason_of_the_server(answer: Answer) -> None:
-    """No instance is known of these; a message of the server's queue is received next."""
+    """Their instance is not known; a message of the server's queue is received next."""
     [finding] = [each for each in answer.why["findings"] if each["instance"] is None]
     assert (finding["code"], finding["messages"]) == ("transmission_status", 300)
     text = "The target service name could not be found."

@@ -24,7 +24,7 @@ WORDS = {
     "HAS_A": HAS_A,
     "HAS_B": HAS_A.replace("N'A'", "N'B'"),
 }
-"""What stands for a longer text in the scripts of these tests; a slash between blanks begins a line."""
+"""Short words for statements in the scripts of these tests; a slash between blanks begins a line."""
 
 
 def write_out(drawing: str) -> str:

@@ -30,7 +30,7 @@ def settings_of(folder: Path, *snapshots: Row) -> Path:
 
 
 def lines_of(folder: Path, error: InputError) -> list[str]:
-    """What is said of each fault, without the folder."""
+    """The line of each fault, without the folder."""
     head, *lines = str(error).replace(f"{folder}/", "").splitlines()
     assert head == "snapshots break their contract; export these again:"
     return [line.removeprefix("  ") for line in lines]
