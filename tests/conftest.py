@@ -17,8 +17,8 @@ from hypothesis.internal.conjecture import providers
 # A loaded machine is no fault of a test.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
-# Hypothesis also draws constants of the modules that are loaded. Without them a test draws the same examples alone and
-# in a whole run, and no module is parsed.
+# Hypothesis also draws constants of the modules that are loaded. Without them a test draws the same examples
+# alone and in a whole run, and no module is parsed.
 providers._get_local_constants = lambda: providers._local_constants
 # Before an engine starts: naive datetimes of collected rows are UTC then.
 os.environ["TZ"] = "UTC"
