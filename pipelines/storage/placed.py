@@ -9,12 +9,15 @@ ALIASED = "before_instance string, before_database string, alias_instance string
 LEFT_OUT = "instance string, database string"
 
 
-def placed(rows: DataFrame, places: Places) -> DataFrame:
+def placed(rows: DataFrame, places: Places, *, has_own: bool) -> DataFrame:
     """The rows, with instance and database as the settings name the database.
 
-    Rows with `own_instance` and `own_database`, which say what an alias replaced, follow a changed alias.
+    Args:
+        rows: any rows with instance and database.
+        places: what the settings name.
+        has_own: whether the rows have `own_instance` and `own_database`. They say what an alias replaced, and
+            such rows follow a changed alias.
     """
-    has_own = "own_instance" in rows.columns
     own = {name: F.coalesce(f"own_{name}", name) if has_own else F.col(name) for name in PLACE}
     if not places.aliases:
         nothing = dict.fromkeys(OWN, F.lit(None).cast("string"))
@@ -33,10 +36,11 @@ def placed(rows: DataFrame, places: Places) -> DataFrame:
 
 def placed_events(rows: DataFrame, places: Places) -> DataFrame:
     """`placed` rows of an input; where there are aliases, they say what these replaced."""
-    missing = [name for name in OWN if places.aliases and name not in rows.columns]
-    return placed(
-        rows.withColumns(dict.fromkeys(missing, F.lit(None).cast("string"))) if missing else rows, places
-    )
+    missing = [name for name in OWN if name not in rows.columns]
+    if missing and not places.aliases:
+        return rows
+    lacking = dict.fromkeys(missing, F.lit(None).cast("string"))
+    return placed(rows.withColumns(lacking) if missing else rows, places, has_own=True)
 
 
 def without_left_out(rows: DataFrame, places: Places) -> DataFrame:

@@ -15,7 +15,7 @@ from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
-from pipelines.config.snapshots.places import Places
+from pipelines.config.snapshots.places import OWN, Places
 from pipelines.config.snapshots.queue_names import QueueSwitch
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
@@ -187,7 +187,9 @@ class Warehouse:
         rows = self._load(table)
         if table.partition_by == LEDGER_PARTITIONS and self.first_day is not None:
             rows = rows.where(open_since(self.first_day))
-        return placed(rows, self.places) if table.name in PLACED else rows
+        if table.name not in PLACED:
+            return rows
+        return placed(rows, self.places, has_own=OWN[0] in table.names)
 
     def read_open(self, table: Table, as_of: datetime) -> DataFrame:
         """The rows of a ledger table that may matter at as_of or later.
