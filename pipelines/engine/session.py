@@ -15,7 +15,7 @@ from pipelines.config.errors import ConfigError, EngineError
 from pipelines.config.model import SparkSchema
 from pipelines.console.invocation import ENGINE, SPARK, is_under_spark_submit
 from pipelines.engine.environment import check_environment, memory
-from pipelines.engine.java import stop_java_at_exit
+from pipelines.engine.java import look_up_names_once, stop_java_at_exit
 
 CONNECT_PORT = 15002
 """Of a Spark Connect server, if its address names none."""
@@ -118,7 +118,7 @@ def _started(builder: Any) -> SparkSession:
         EngineError: Java did not start, and has said why.
     """
     try:
-        return cast(SparkSession, builder.getOrCreate())
+        spark = cast(SparkSession, builder.getOrCreate())
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
@@ -126,6 +126,9 @@ def _started(builder: Any) -> SparkSession:
             "Apache Spark did not start; the lines above say why. Correct what stands after --spark, "
             "SPARK_MASTER or SPARK_DRIVER_MEMORY, or free memory"
         ) from error
+    if is_classic(spark):
+        look_up_names_once(spark)
+    return spark
 
 
 def _require_submitted() -> None:

@@ -39,6 +39,14 @@ __all__ = [
 """They hold on both engines."""
 
 
+def test_java_is_asked_once_for_the_methods_of_columns(spark: SparkSession) -> None:
+    view = open_session("tests").sparkContext._jvm
+    assert view is not None
+    assert view.functions.coalesce is view.functions.coalesce
+    rows = spark.range(1).select(F.coalesce(F.lit(None), F.lit(1)).alias("b"))
+    assert [row.b for row in rows.collect()] == [1]
+
+
 # Housekeeping, and rows that are computed once
 
 
