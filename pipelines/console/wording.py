@@ -66,6 +66,21 @@ def format_age(age: timedelta) -> str:
     return f"{age.days:,} days"
 
 
+def format_number(value: float) -> str:
+    """Write a number with commas and at most three decimals."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def format_code(code: str) -> str:
+    """Write a code of the tables, such as group_locked, as words."""
+    return code.replace("_", " ")
+
+
+def format_percent(share: float) -> str:
+    """Write a share, cut off after one decimal, so that only a whole one is 100%."""
+    return f"{math.floor(share * 1000) / 10:g}%"
+
+
 def format_duration(seconds: float) -> str:
     """Write seconds in the two largest units."""
     if seconds < 0:

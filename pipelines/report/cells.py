@@ -5,15 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.console.wording import format_duration
-from pipelines.report.formats import (
-    NO_VALUE,
-    format_code,
-    format_moment,
-    format_name,
-    format_number,
-    format_percent,
-)
+from pipelines.console.wording import format_code, format_duration, format_number, format_percent
+from pipelines.report.formats import NO_VALUE, format_moment, format_name
 from pipelines.report.tables import PageData, Row
 
 LEVELS = range(10, 0, -1)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.console.wording import format_count, format_duration
-from pipelines.report.formats import NO_VALUE, format_name, format_night, format_number
+from pipelines.console.wording import format_count, format_duration, format_number
+from pipelines.report.formats import NO_VALUE, format_name, format_night
 from pipelines.report.tables import PageData, Row
 
 BARS = 8

@@ -10,6 +10,7 @@ from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
 from pipelines.conformance.report import worst_first
 from pipelines.conformance.view import QUEUES
+from pipelines.console.wording import format_number, format_percent
 from pipelines.report.cells import (
     EMPTY,
     Cell,
@@ -20,7 +21,6 @@ from pipelines.report.cells import (
     percent_column,
     placed_column,
 )
-from pipelines.report.formats import format_number, format_percent
 from pipelines.report.tables import PageData, PageTable, Row, number_rows, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

@@ -10,9 +10,9 @@ from pipelines.changes.read import read_changes_before
 from pipelines.changes.view import describe_changes
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.wording import format_count, format_duration, format_list
+from pipelines.console.wording import format_code, format_count, format_duration, format_list
 from pipelines.report.cells import HtmlTable, TableColumn, column, make_table
-from pipelines.report.formats import format_code, format_name
+from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable, Row
 from pipelines.storage.ages import read_ages
 from pipelines.storage.freshness import OLD

@@ -1,12 +1,11 @@
 """Write values of the page as text."""
 
 import json
-import math
 import re
 
 from markupsafe import Markup
 
-from pipelines.console.wording import MINUS
+from pipelines.console.wording import MINUS, format_number
 
 NO_VALUE = "\u2013"
 INVISIBLE = r"\u007f-\u00a0\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
@@ -15,11 +14,6 @@ HIDDEN = re.compile(rf"\s\s|[\u0000-\u001f{INVISIBLE}]")
 INVISIBLE_CHARACTER = re.compile(f"[{INVISIBLE}]")
 JOINT = re.compile(r"(?<=[^\s./_][./_])(?=[^\s./_])")
 """Where a long name may wrap."""
-
-
-def format_number(value: float) -> str:
-    """Write a number with commas and at most three decimals."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
 def format_moment(instant: str) -> str:
@@ -40,22 +34,12 @@ def format_name(name: str) -> str:
     return INVISIBLE_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
-def format_code(code: str) -> str:
-    """Write a code of the tables, such as group_locked, as words."""
-    return code.replace("_", " ")
-
-
 def format_change(now: int | None, before: int | None) -> str:
     """Write the change from one night to the next; empty where one of them is not known."""
     if before is None or now is None:
         return ""
     change = now - before
     return "±0" if change == 0 else f"{'+' if change > 0 else MINUS}{format_number(abs(change))}"
-
-
-def format_percent(share: float) -> str:
-    """Write a share, cut off after one decimal, so that only a whole one is 100%."""
-    return f"{math.floor(share * 1000) / 10:g}%"
 
 
 def wrap_name(text: str) -> Markup:

@@ -4,9 +4,9 @@ import math
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.console.wording import format_duration
+from pipelines.console.wording import format_duration, format_number
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
-from pipelines.report.formats import format_name, format_number
+from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable, Row, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipelines.console.wording import format_number
 from pipelines.questions.open_messages import NAMES
 from pipelines.report.cells import (
     EMPTY,
@@ -17,7 +18,7 @@ from pipelines.report.cells import (
     placed_column,
     wait_columns,
 )
-from pipelines.report.formats import format_name, format_number
+from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable, Row
 
 REMARKS = {"elevated": "raised by waiting", "forwarded": "only forwarded"}

@@ -2,16 +2,10 @@
 
 from dataclasses import replace
 
+from pipelines.console.wording import format_code, format_number
 from pipelines.expectations.view import format_limit, format_value
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
-from pipelines.report.formats import (
-    format_change,
-    format_code,
-    format_moment,
-    format_name,
-    format_night,
-    format_number,
-)
+from pipelines.report.formats import format_change, format_moment, format_name, format_night
 from pipelines.report.tables import PageData, Row
 
 GOOD_ADVICE = ("keeps_up", "not_known")

@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.instants import format_instant, parse_instant
+from pipelines.console.wording import format_number
 from pipelines.engine.frames import small_frame
-from pipelines.report.formats import format_number
 from pipelines.storage.collect import collect_rows
 
 LONGEST = 400

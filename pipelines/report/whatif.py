@@ -7,8 +7,9 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
+from pipelines.console.wording import format_number
 from pipelines.report.cells import LEVELS, Cell, HtmlTable, TableColumn, column, make_table, placed_column
-from pipelines.report.formats import format_name, format_number
+from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable, Row, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

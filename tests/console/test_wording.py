@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.console.wording import format_age, format_count
+from pipelines.console.wording import format_age, format_count, format_duration, format_number, format_percent
 
 
 def test_one_of_a_thing_is_one_thing() -> None:
@@ -26,3 +26,30 @@ def test_one_of_a_thing_is_one_thing() -> None:
 )
 def test_an_age_is_rounded_down_in_its_largest_unit(age: timedelta, text: str) -> None:
     assert format_age(age) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.9, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min 0 s"),
+        (3599, "59 min 59 s"),
+        (47 * 3600 + 60, "47 h 1 min"),
+        (48 * 3600, "2 d 0 h"),
+        (-61, "\u22121 min 1 s"),
+    ],
+)
+def test_durations_have_two_units(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+def test_numbers_and_shares() -> None:
+    assert [format_number(value) for value in (0, 1234567, 0.14, 2.0, -1.5)] == [
+        "0",
+        "1,234,567",
+        "0.14",
+        "2",
+        "-1.5",
+    ]
+    assert [format_percent(share) for share in (1.0, 0.9999, -0.5)] == ["100%", "99.9%", "-50%"]
