@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = (
-    ("config", "console", "schemas"),
+    ("blocks", "config", "console", "schemas"),
     ("capture", "engine", "rules"),
     ("storage",),
     ("ladder", "state"),

@@ -1,49 +1,87 @@
-"""Print a conformance check."""
+"""A conformance check: its tables, and its sentences on the console."""
 
 from collections.abc import Mapping
-from math import floor
 from typing import Any
 
+from pipelines.blocks.tables import Column, Table, column, place_column
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_queue
 
-LEVELS = (
-    "endpoints",
-    "instance",
-    "database",
-    "contract",
-    "local_service",
-    "remote_service",
-    "ours",
-    "server",
-    "why",
+QUEUES = Table(
+    "conformance-queues",
+    "Receives by queue, those that passed most first",
+    [
+        place_column("Queue"),
+        column("Receives", "count", "decisions"),
+        column("Could choose", "count", "with_choice"),
+        column("Passed nothing", "count", "conforming"),
+        column("Groups passed", "count", "passed"),
+        column("Fitness", "share", "fitness"),
+        column("Skill", "share", "skill"),
+        column("Higher one locked", "count", "lock_skipped"),
+        column("Unexplained", "count", "unexplained"),
+    ],
+    first="that passed most",
 )
-
-
-QUEUES = (
-    "instance",
-    "database",
-    "queue",
-    "decisions",
-    "with_choice",
-    "conforming",
-    "passed",
-    "fitness",
-    "skill",
-    "lock_skipped",
-    "unexplained",
+DEVIATIONS = Table(
+    "conformance-deviations",
+    "Receives that passed a higher level, the worst first",
+    [
+        place_column("Queue"),
+        column("At", "moment", "at"),
+        column("Why", "word", "class"),
+        column("Level", "level", "level"),
+        column("Best level", "level", "best_level"),
+        column("Groups passed", "count", "passed_groups"),
+        column("Group taken", "id", "conversation_group_id"),
+        column("Transaction", "id", "transaction_id"),
+        column("First message passed", "id", "witness_message_id"),
+    ],
+    first="worst",
 )
-LINKS = (
-    "sending_instance",
-    "receiving_instance",
-    "messages",
-    "with_inversion",
-    "inversions",
-    "inversions_fragmented",
+"""On the page; the console has a sentence for each."""
+LINKS = Table(
+    "conformance-links",
+    "Links, most inversions first",
+    [
+        column("From", "name", "sending_instance"),
+        column("To", "name", "receiving_instance"),
+        column("Messages", "count", "messages"),
+        column("Overtook a higher level", "count", "with_inversion"),
+        column("Inversions", "count", "inversions"),
+        column("Of several fragments", "count", "inversions_fragmented"),
+    ],
+    first="with most inversions",
+    empty="no message went from one instance to another.",
 )
-SENDS = ("instance", "messages", "all_messages", "share", "with_inversion", "inversions")
+LEVELS = Table(
+    "conformance-levels",
+    "Where levels differ, most endpoints first",
+    [
+        column("Endpoints", "count", "endpoints"),
+        place_column("Database", ("instance", "database")),
+        column("Contract", "name", "contract"),
+        column("Local service", "name", "local_service"),
+        column("Remote service", "name", "remote_service"),
+        column("Our level", "level", "priority"),
+        column("Server's level", "level", "logged_priority"),
+        Column("Why", "text", lambda row: why(row)),
+    ],
+)
+SENDS = Table(
+    "conformance-sends",
+    "Sends that a trace shows, most inversions first",
+    [
+        column("Instance", "name", "instance"),
+        column("Compared", "count", "messages"),
+        column("Messages", "count", "all_messages"),
+        column("Share", "share", "share"),
+        column("Overtook a higher level", "count", "with_inversion"),
+        column("Inversions", "count", "inversions"),
+    ],
+)
 WITHOUT_QUEUE_EVENTS = (
     "The log has no queue events: every receive counts as committed, nothing is known of locks and WHERE. "
     "A receive that passed a higher level may have been right."
@@ -96,26 +134,14 @@ def print_conformance(report: Mapping[str, Any], *, wide: bool = False) -> None:
     console = open_console(wide=wide)
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
     console.print(receives_sentence(report), style="bold", soft_wrap=True)
-    if report["levels"]:
-        rows = [
-            {**row, "ours": row["priority"], "server": row["logged_priority"], "why": why(row)}
-            for row in report["levels"]
-        ]
-        print_rows(console, "Where levels differ, most endpoints first", rows, LEVELS)
-
-    if report["queues"]:
-        rows = [
-            {**row, **{name: _percent(row[name]) for name in ("fitness", "skill")}}
-            for row in report["queues"]
-        ]
-        print_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
+    for table, rows in ((LEVELS, report["levels"]), (QUEUES, report["queues"])):
+        if rows:
+            print_answer(console, table, rows)
     for row in report["deviations"]:
         console.print(f"- {deviation_sentence(row)}", soft_wrap=True)
-    if report["links"]:
-        print_rows(console, "Links, most inversions first", report["links"], LINKS)
-    if report["sends"]:
-        rows = [{**row, "share": _percent(row["share"])} for row in report["sends"]]
-        print_rows(console, "Sends that a trace shows, most inversions first", rows, SENDS)
+    for table, rows in ((LINKS, report["links"]), (SENDS, report["sends"])):
+        if rows:
+            print_answer(console, table, rows)
 
 
 def receives_sentence(report: Mapping[str, Any]) -> str:
@@ -125,12 +151,7 @@ def receives_sentence(report: Mapping[str, Any]) -> str:
         return "The log has no RECEIVED events: whether receives kept to the levels is not known."
     if not counts["decisions"]:
         return "No receive without WHERE from a queue of the catalog was logged in that time."
-    answer = (
-        f"Of {counts['with_choice']:,} receives that could choose between levels, {counts['conforming']:,} "
-        "passed no higher one."
-        if counts["with_choice"]
-        else "No receive could choose between levels."
-    )
+    answer = choice_sentence(counts)
     if not report["has_queue_events"]:
         return f"{answer} {WITHOUT_QUEUE_EVENTS}"
     silent = report["silent_queues"]
@@ -141,6 +162,16 @@ def receives_sentence(report: Mapping[str, Any]) -> str:
         f"{answer} {format_count(silent, 'queue')} {verb} no RECEIVE, COMMIT or ROLLBACK events: nothing "
         "is known "
         "of locks and WHERE there."
+    )
+
+
+def choice_sentence(counts: Mapping[str, int]) -> str:
+    """How many of the receives that could choose passed no higher level."""
+    if not counts["with_choice"]:
+        return "No receive could choose between levels."
+    return (
+        f"Of {counts['with_choice']:,} receives that could choose between levels, {counts['conforming']:,} "
+        "passed no higher one."
     )
 
 
@@ -156,11 +187,6 @@ def deviation_sentence(row: Mapping[str, Any]) -> str:
         f"{format_queue(row)} at level {row['level']} while {groups} up to level {row['best_level']} {were} "
         f"there, with message {row['witness_message_id']}: {why}"
     )
-
-
-def _percent(share: float | None) -> str | None:
-    """A share in percent, rounded down, so that only 1 is printed as 100 %."""
-    return None if share is None else f"{floor(share * 1000) / 10:.1f} %"
 
 
 def why(row: Mapping[str, Any]) -> str:

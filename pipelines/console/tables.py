@@ -11,9 +11,12 @@ from rich.cells import cell_len
 from rich.table import Table as Grid
 from rich.text import Text
 
+from pipelines.blocks.tables import Column, Row, Table
 from pipelines.config.instants import format_instant
+from pipelines.config.queue_filter import queue_text
 from pipelines.console.short_ids import Id, id_of, shorten_each
 from pipelines.console.terminal import Terminal, escape_line
+from pipelines.console.wording import FORMATS
 
 ONE_DECIMAL_FROM = 1000
 """Numbers from here on have one decimal, smaller ones five figures."""
@@ -31,6 +34,12 @@ class Blank:
 
 
 BLANK = Blank()
+
+
+class Figure(str):
+    """A number that is text already."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,31 @@ class Sheet:
             for row in self.rows
         ]
         return replace(self, rows=rows, has_short_ids=True)
+
+
+def print_answer(console: Terminal, table: Table, rows: Iterable[Row]) -> None:
+    """Print the rows of a declared table, without columns that have no value; see `print_table`."""
+    shown = list(rows)
+    if not shown:
+        console.print(f"{table.title}: {table.empty}", soft_wrap=True)
+        return
+    columns = table.columns_of(shown)
+    values = [[_value_of(column, row) for column in columns] for row in shown]
+    print_table(console, table.title, Sheet([column.head for column in columns], values))
+
+
+def _value_of(column: Column, row: Row) -> Any:
+    value = column.value(row)
+    if value is None or column.kind in ("name", "text", "moment"):
+        return value
+    if column.kind == "place":
+        *within, name = value
+        names = [*("?" if each is None else each for each in within), name]
+        return queue_text(names if name is not None else names[:-1])
+    if column.kind == "id":
+        return Id(column.head, value)
+    text = FORMATS[column.kind](value)
+    return text if column.kind == "word" else Figure(text)
 
 
 def print_rows(
@@ -186,7 +220,7 @@ def _print_grid(
     _print_title(console, title, sheet)
     grid = Grid() if is_framed else Grid(box=SIMPLE, show_edge=False, padding=0)
     for index, head in enumerate(heads):
-        numbers = all(isinstance(row[index], int | float | Blank | None) for row in sheet.rows)
+        numbers = all(isinstance(row[index], int | float | Blank | Figure | None) for row in sheet.rows)
         # Every line has its room: nothing is left for the grid to break.
         grid.add_column(Text(head), overflow="fold", justify="right" if numbers else "left")
     for number, texts in enumerate(zip(*cells, strict=True)):

@@ -1,15 +1,18 @@
 """Write rules, endpoints, queues and counts as words of a message."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from pipelines.blocks.tables import AtLeast
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from schemas.keys import QUEUE
 
+MILLISECONDS = 1000
+"""A second."""
 MINUTE = 60
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
@@ -93,6 +96,25 @@ def format_duration(seconds: float) -> str:
     if whole < 2 * DAY:
         return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
     return f"{whole // DAY} d {whole % DAY // HOUR} h"
+
+
+def format_wait(seconds: float | AtLeast) -> str:
+    """Write a duration as `format_duration`, one below a second in whole milliseconds."""
+    if isinstance(seconds, AtLeast):
+        return f"at least {format_wait(seconds.seconds)}"
+    if 0 < seconds < 1:
+        return f"{math.floor(seconds * MILLISECONDS + 0.5)} ms"
+    return format_duration(seconds)
+
+
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "word": format_code,
+    "level": str,
+    "count": format_number,
+    "share": format_percent,
+    "duration": format_wait,
+}
+"""How figures and words of a column are written, by the kind of the column."""
 
 
 def format_queue(row: Mapping[str, Any]) -> str:

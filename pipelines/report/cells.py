@@ -5,20 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.console.wording import format_code, format_duration, format_number, format_percent
+from pipelines.blocks.tables import AtLeast, Column, Table
+from pipelines.console.wording import FORMATS, format_number, format_percent
 from pipelines.report.formats import NO_VALUE, format_moment, format_name
 from pipelines.report.tables import PageData, Row
 
 LEVELS = range(10, 0, -1)
-FORMATS: Mapping[str, Callable[[Any], str]] = {
+WRITERS: Mapping[str, Callable[[Any], str]] = {
+    **FORMATS,
     "name": format_name,
-    "word": format_code,
     "id": format_name,
     "text": str,
-    "count": format_number,
-    "level": str,
-    "duration": format_duration,
-    "time": format_moment,
+    "moment": format_moment,
 }
 """How a column writes its values, by the type of the column."""
 CLASSES = {"name": "name", "word": "", "id": "id", "text": "long"}
@@ -56,7 +54,7 @@ EMPTY = Cell(text_class="none")
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column: its head, its type (a key of FORMATS), the value of a row, and the cell if it is special."""
+    """A column: its head, its type (a key of WRITERS), the value of a row, and the cell if it is special."""
 
     head: str
     type: str
@@ -82,7 +80,7 @@ class TableColumn:
         elif value is None:
             cell = EMPTY
         else:
-            cell = Cell(FORMATS[self.type](value), instant=value if self.type == "time" else "")
+            cell = Cell(WRITERS[self.type](value), instant=value if self.type == "moment" else "")
         is_shown = not self.is_number and (self.type != "word" or value == cell.text)
         return replace(cell, value=None if is_shown else value)
 
@@ -121,9 +119,44 @@ def make_table(
 ) -> HtmlTable:
     """Make the table of some rows; it leaves out columns without any value."""
     cells = [[column.cell_of(row) for column in columns] for row in rows]
-    used = [index for index in range(len(columns)) if any(row[index].text_class != "none" for row in cells)]
+    used = [
+        index
+        for index in range(len(columns))
+        if any(row[index].text_class != "none" or row[index].small for row in cells)
+    ]
     shown = [[row[index] for index in used] for row in cells]
     return HtmlTable(name, caption, empty, [columns[index] for index in used], shown, note)
+
+
+def make_answer(table: Table, data: PageData) -> HtmlTable:
+    """Make a declared table of the rows that have its name."""
+    part = table.name.replace("-", "_")
+    note = data.note_left_out(part, table.first) or table.note
+    columns = list(map(_declared_column, table.columns))
+    return make_table(table.name, table.title, columns, data.rows(part), note=note, empty=table.empty)
+
+
+def _declared_column(declared: Column) -> TableColumn:
+    def value(row: Row) -> Any:
+        found = declared.value(row)
+        if declared.kind == "place":
+            return found[-1]
+        return found.seconds if isinstance(found, AtLeast) else found
+
+    def cell(row: Row) -> Cell:
+        found = declared.value(row)
+        if found is None:
+            return EMPTY
+        text_class = "flag" if declared.is_flagged(row) else ""
+        if declared.kind == "place":
+            *within, name = found
+            small = " · ".join(format_name("?" if each is None else each) for each in within)
+            return replace(EMPTY if name is None else Cell(format_name(name)), small=small)
+        instant = found if declared.kind == "moment" else ""
+        return Cell(WRITERS[declared.kind](found), instant=instant, text_class=text_class)
+
+    kind = {"place": "name", "share": "level"}.get(declared.kind, declared.kind)
+    return TableColumn(declared.head, kind, value, cell)
 
 
 def column(head: str, type: str, key: str) -> TableColumn:

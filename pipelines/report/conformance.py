@@ -9,16 +9,14 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
 from pipelines.conformance.report import worst_first
-from pipelines.conformance.view import QUEUES
-from pipelines.console.wording import format_number, format_percent
+from pipelines.conformance.view import DEVIATIONS, LINKS, QUEUES, choice_sentence
+from pipelines.console.wording import format_percent
 from pipelines.report.cells import (
     EMPTY,
     Cell,
     HtmlTable,
     TableColumn,
-    column,
     make_table,
-    percent_column,
     placed_column,
 )
 from pipelines.report.tables import PageData, PageTable, Row, number_rows, read_sums, read_table
@@ -37,7 +35,6 @@ HOURS_SHOWN = 24
 """The latest ones in which any queue had a choice."""
 DEVIATIONS_SHOWN = 100
 LINKS_SHOWN = 100
-LINK_COLUMNS = (*LINK, "messages", "with_inversion", "inversions")
 
 
 def read_conformance_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTable]:
@@ -61,7 +58,7 @@ def read_conformance_tables(answers: Warehouse, as_of: datetime) -> dict[str, Pa
             f"--as-of {format_instant(as_of)}"
         )
     shown = read_table(
-        queues.select(*QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN
+        queues.select(*QUEUES.keys), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN
     )
     hours = answers.read(CONFORMANCE_HOURS).where("fitness is not null")
     latest = hours.select("hour").distinct().orderBy(F.desc("hour")).limit(HOURS_SHOWN)
@@ -77,12 +74,12 @@ def read_conformance_tables(answers: Warehouse, as_of: datetime) -> dict[str, Pa
             of_hours, order=[F.col("place"), F.col("hour")], limit=QUEUES_SHOWN * HOURS_SHOWN
         ),
         "conformance_deviations": read_table(
-            answers.read(CONFORMANCE_DEVIATIONS).drop("as_of"),
+            answers.read(CONFORMANCE_DEVIATIONS).select(*DEVIATIONS.keys),
             order=worst_first(),
             limit=DEVIATIONS_SHOWN,
         ),
         "conformance_links": read_table(
-            links.select(*LINK_COLUMNS),
+            links.select(*LINKS.keys),
             order=[F.desc("inversions"), *map(F.col, LINK)],
             limit=LINKS_SHOWN,
         ),
@@ -92,68 +89,10 @@ def read_conformance_tables(answers: Warehouse, as_of: datetime) -> dict[str, Pa
 def describe_conformance(data: PageData) -> str:
     """Say how many receives passed no higher level."""
     [counts] = data.rows("conformance_counts")
-    return (
-        f"Of {format_number(counts['with_choice'])} receives that could choose between levels, "
-        f"{format_number(counts['conforming'])} passed no higher one."
-    )
+    return choice_sentence(counts)
 
 
-def make_conformance_tables(data: PageData) -> list[HtmlTable]:
-    """Make the tables of the section."""
-    return [
-        _make_hour_table(data),
-        make_table(
-            "conformance-queues",
-            "Receives by queue, those that passed most first",
-            [
-                placed_column("Queue", "queue"),
-                column("Receives", "count", "decisions"),
-                column("Could choose", "count", "with_choice"),
-                column("Passed nothing", "count", "conforming"),
-                column("Groups passed", "count", "passed"),
-                percent_column("Fitness", "fitness"),
-                percent_column("Skill", "skill"),
-                column("Higher one locked", "count", "lock_skipped"),
-                column("Unexplained", "count", "unexplained"),
-            ],
-            data.rows("conformance_queues"),
-            note=data.note_left_out("conformance_queues", "that passed most"),
-        ),
-        make_table(
-            "conformance-deviations",
-            "Receives that passed a higher level, the worst first",
-            [
-                placed_column("Queue", "queue"),
-                column("At", "time", "at"),
-                column("Why", "word", "class"),
-                column("Level", "level", "level"),
-                column("Best level", "level", "best_level"),
-                column("Groups passed", "count", "passed_groups"),
-                column("Group taken", "id", "conversation_group_id"),
-                column("Transaction", "id", "transaction_id"),
-                column("First message passed", "id", "witness_message_id"),
-            ],
-            data.rows("conformance_deviations"),
-            note=data.note_left_out("conformance_deviations", "worst"),
-        ),
-        make_table(
-            "conformance-links",
-            "Links, most overtaken first",
-            [
-                column("From", "name", "sending_instance"),
-                column("To", "name", "receiving_instance"),
-                column("Messages", "count", "messages"),
-                column("Overtook a higher level", "count", "with_inversion"),
-                column("Pairs", "count", "inversions"),
-            ],
-            data.rows("conformance_links"),
-            note=data.note_left_out("conformance_links", "with most inversions"),
-            empty="no message went from one instance to another.",
-        ),
-    ]
-
-
-def _make_hour_table(data: PageData) -> HtmlTable:
+def make_hour_table(data: PageData) -> HtmlTable:
     """Make the table with a row for each queue and a column for each hour; the shade is 1 - fitness."""
     by_place = data.rows_by_place("conformance_hours")
     fitness = {(place, row["hour"]): row["fitness"] for place, rows in by_place.items() for row in rows}

@@ -34,9 +34,9 @@ MEANINGS = {
 TYPES = {
     "messages": "count",
     "times": "count",
-    "since": "time",
-    "seen_at": "time",
-    "last_receive": "time",
+    "since": "moment",
+    "seen_at": "moment",
+    "last_receive": "moment",
     "text": "text",
 }
 """How details are written, by column; the others are names, ids or levels."""

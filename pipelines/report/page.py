@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from pipelines.conformance.view import DEVIATIONS, LINKS, QUEUES
 from pipelines.questions.open_messages import NAMES
 from pipelines.report import (
     charts,
@@ -21,6 +22,7 @@ from pipelines.report import (
     sections,
     whatif,
 )
+from pipelines.report.cells import make_answer
 from pipelines.report.formats import wrap_name
 from pipelines.report.tables import PageData, PageTable
 
@@ -96,7 +98,8 @@ def _make_tables(data: PageData) -> dict[str, Any]:
     if "replay_waits" in data:
         tables.append(replay.make_replay_table(data))
     if "conformance_queues" in data:
-        tables += conformance.make_conformance_tables(data)
+        tables.append(conformance.make_hour_table(data))
+        tables += [make_answer(table, data) for table in (QUEUES, DEVIATIONS, LINKS)]
     return {table.name: table for table in tables}
 
 

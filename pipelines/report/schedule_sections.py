@@ -89,7 +89,7 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
         *kind_columns(),
         column("Later ones before it", "count", "passed_by"),
         column("Position", "count", "position"),
-        column("Waits since", "time", "since"),
+        column("Waits since", "moment", "since"),
         column("Message", "id", "message_id"),
     ]
     most = "most overtaken messages (at most ten of each)"
@@ -193,7 +193,7 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("receive_number", column("RECEIVE", "level", "receive_number")),
         ("group_priority", column("Level of the group", "level", "group_priority")),
         ("priority", column("Level", "level", "priority")),
-        ("arrived_at", column("Arrived", "time", "arrived_at")),
+        ("arrived_at", column("Arrived", "moment", "arrived_at")),
         *zip(NAMES, kind_columns(), strict=True),
         ("message_type", column("Message type", "name", "message_type")),
         ("conversation_group_id", column("Group", "id", "conversation_group_id")),
@@ -205,7 +205,7 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("position", column("Position", "level", "position")),
         ("transmit_priority", _remark_column("Level that counts", "level", "transmit_priority", "elevated")),
         ("priority", column("Level shown", "level", "priority")),
-        ("sendable_at", column("Sendable since", "time", "sendable_at")),
+        ("sendable_at", column("Sendable since", "moment", "sendable_at")),
         ("contract", column("Contract", "name", "contract")),
         ("from_service", column("From service", "name", "from_service")),
         ("database", _remark_column("From database", "name", "database", "forwarded")),

@@ -55,7 +55,7 @@ def make_rule_table(data: PageData) -> HtmlTable:
         def moment(row: Row) -> str | None:
             return row["valid_from"] if row["first_seen"] == is_seen else None
 
-        dated = TableColumn(head, "time", moment)
+        dated = TableColumn(head, "moment", moment)
 
         def cell(row: Row) -> Cell:
             if row["valid_from"] or row["rule_name"] is None or is_seen:
@@ -85,7 +85,7 @@ def make_rule_table(data: PageData) -> HtmlTable:
             replace(endpoints, cell=uses),
             column("Messages of the night", "count", "messages"),
             column("Open messages", "count", "open_messages"),
-            column("Last used", "time", "last_use"),
+            column("Last used", "moment", "last_use"),
         ],
         rules,
         note=data.note_left_out("rules", "first rule versions by database and name"),
@@ -156,7 +156,7 @@ def make_input_tables(data: PageData) -> list[HtmlTable]:
                 column("Reason", "name", "reason"),
                 column("Input", "word", "source"),
                 column("Rows", "count", "rows"),
-                column("Last met by a run of", "time", "last_seen"),
+                column("Last met by a run of", "moment", "last_seen"),
             ],
             data.rows("rejected"),
             note=data.note_left_out("rejected", "most frequent reasons")
@@ -193,7 +193,7 @@ def make_night_table(data: PageData) -> HtmlTable:
         return Cell(format_night(row["as_of"]), instant=row["as_of"])
 
     columns = [
-        replace(column("Night", "time", "as_of"), cell=name),
+        replace(column("Night", "moment", "as_of"), cell=name),
         compared("To receive", "open_receive"),
         compared("To send", "open_transmission"),
         compared("To forward", "open_forwarded"),

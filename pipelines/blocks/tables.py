@@ -1,0 +1,87 @@
+"""Declare a table of an answer once, for console and page."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Row = Mapping[str, Any]
+Kind = Literal["name", "place", "word", "text", "id", "level", "count", "share", "duration", "moment"]
+"""What a column has: `place` is a tuple of names, the widest first; `word` is a code of the tables, written
+as words; `share` is of 1; `duration` is in seconds."""
+PLACE = ("instance", "database", "queue")
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A duration that had not ended when it was measured, in seconds."""
+
+    seconds: float
+
+
+def is_never_flagged(_: Row) -> bool:
+    """Whether a value asks for attention: none does."""
+    return False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        head: its title.
+        kind: how its values are written.
+        value: the value of a row; null is an empty cell. A duration may be `AtLeast`.
+        keys: the columns of the rows that it reads.
+        is_flagged: whether the value of a row asks for attention.
+    """
+
+    head: str
+    kind: Kind
+    value: Callable[[Row], Any]
+    keys: Sequence[str] = ()
+    is_flagged: Callable[[Row], bool] = is_never_flagged
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of an answer.
+
+    Attributes:
+        name: its name in the page; with underscores, the name of its rows there.
+        title: its title.
+        columns: its columns, in order.
+        first: which rows are shown if there are more: "worst".
+        empty: what follows the title where there are no rows.
+        note: a sentence about its rows.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    first: str = "first"
+    empty: str = "none."
+    note: str = ""
+
+    def with_title(self, title: str) -> "Table":
+        """Return the same table with another title."""
+        return replace(self, title=title)
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that its rows need."""
+        return list(dict.fromkeys(key for each in self.columns for key in each.keys))
+
+    def columns_of(self, rows: Iterable[Row]) -> list[Column]:
+        """Return the columns that have a value in one of the rows."""
+        shown = list(rows)
+        return [each for each in self.columns if any(each.value(row) is not None for row in shown)]
+
+
+def column(head: str, kind: Kind, key: str) -> Column:
+    """Make a column of one value of the rows."""
+    return Column(head, kind, lambda row: row[key], (key,))
+
+
+def place_column(head: str, keys: Sequence[str] = PLACE) -> Column:
+    """Make a column of a name with what it belongs to."""
+    return Column(head, "place", lambda row: tuple(row[key] for key in keys), keys)
