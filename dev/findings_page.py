@@ -14,10 +14,10 @@ from pipelines.why.causes.cause import ORDER, SEVERITIES
 PREFACE = """# Findings
 
 A finding says why messages of a queue, or of the transmission queue of an instance, wait. `nightly`,
-`priorities why`, the [page](report.md) and the table `findings` name it by its code. Below stands for each
-code when it holds, and what to do. What stops comes before what is slow. The codes of rule files, such as
-R307, have [a page of their own](lint.md)."""
-ORDER_MEANING = "other messages go first. `priorities why` alone tells these."
+`priorities why`, the [page](report.md) and the table `findings` name it by its code. What stops comes before
+what is slow. Findings about rule files, such as R307, have [a page of their own](lint.md). Titles in
+quotes are those of pages of the vendor."""
+ORDER_MEANING = "other messages go first. Only `priorities why` shows these."
 
 
 def findings_page() -> str:
@@ -27,17 +27,12 @@ def findings_page() -> str:
 
 def _sections() -> Iterator[str]:
     meanings = {**MEANINGS, ORDER: ORDER_MEANING}
-    causes = {name: [cause for cause in CAUSES if cause.severity == name] for name in SEVERITIES}
-    rows = ["| severity | what it means | findings |", "|---|---|---|"]
-    for severity, of_severity in causes.items():
-        names = ", ".join(f"[{cause.code}](#{cause.code})" for cause in of_severity)
+    for severity in SEVERITIES:
         meaning = meanings[severity]
-        rows.append(f"| {severity} | {meaning[0].upper()}{meaning[1:]} | {names} |")
-    yield "\n".join(rows)
-    for severity, of_severity in causes.items():
-        yield f"## {severity.capitalize()}"
-        for cause in of_severity:
-            yield f"### {cause.code}\n\n{inspect.cleandoc(type(cause).__doc__ or '')}"
+        yield f"## {severity.capitalize()}\n\n{meaning[0].upper()}{meaning[1:]}"
+        for cause in CAUSES:
+            if cause.severity == severity:
+                yield f"### {cause.code}\n\n{inspect.cleandoc(type(cause).__doc__ or '')}"
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ class BrokerDisabled(Cause):
     order, readers or rules holds beside it.
 
     To do: turn it on with ENABLE_BROKER, which needs an exclusive lock on the database; in a copy that stays
-    beside its original with NEW_BROKER, which ends all its conversations (the vendor's page "ALTER DATABASE
-    SET Options").
+    beside its original with NEW_BROKER, which ends all its conversations ("ALTER DATABASE SET Options").
     """
 
     code = "broker_disabled"
@@ -57,8 +56,8 @@ class OfDatabase(Cause):
 class BrokerChanged(OfDatabase):
     """A snapshot of the day before as_of shows another service_broker_guid than the snapshot before it.
 
-    NEW_BROKER does that: it removes all conversations of the database at once, without a message to the far
-    sides (the vendor's page "ALTER DATABASE SET Options").
+    NEW_BROKER does that: it removes all conversations of the database without a message to the far sides
+    ("ALTER DATABASE SET Options").
 
     To do: make the routes that name the old id again, then start new conversations.
     """
@@ -79,11 +78,10 @@ class BrokerChanged(OfDatabase):
 
 
 class ConversationsGone(OfDatabase):
-    """All open conversation endpoints of a database are gone between two complete snapshots.
+    """All open conversation endpoints of a database, at least five, are gone between two complete snapshots.
 
-    The later snapshot is of the day before as_of, the earlier one shows at least five of them, and at least
-    one message that nobody had read. NEW_BROKER and a restore do that; the details say whether the broker id
-    has changed, too.
+    The later snapshot is of the day before as_of. At least one message was unread. NEW_BROKER and a restore
+    do that; the details say whether the broker id has changed, too.
 
     To do: find out who ended them, or whether the database was restored, before new ones are started.
     """

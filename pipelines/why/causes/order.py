@@ -42,8 +42,8 @@ class Ahead(Cause):
 class Outranked(Ahead):
     """Messages of other groups with a higher group priority are ahead.
 
-    In a transmission queue these are messages of other conversations with a higher transmit_priority (the
-    vendor's page "Conversation Priorities"). The details name the three largest kinds of them.
+    In a transmission queue these are messages of other conversations with a higher transmit_priority
+    ("Conversation Priorities"). The details name the three largest kinds of them.
 
     To do: raise their level by a rule, or lower that of the others. Try it with what-if first.
     """
@@ -85,9 +85,7 @@ class OwnGroupFirst(Cause):
 
 
 class OlderFirst(Ahead):
-    """Messages of other groups are ahead that are not of a higher level: they arrived earlier.
-
-    What waits to be sent has no readers, and is sent one after the other.
+    """Messages of other groups that are not of a higher level arrived earlier.
 
     To do: tell them apart by a rule, or serve the queue faster, which helps all.
     """
@@ -106,7 +104,7 @@ class OlderFirst(Ahead):
 class FirstInLine(Cause):
     """The next RECEIVE takes the message, or it is sent next.
 
-    It does not hold for what waits for a queue that is off, or where the server says why.
+    Not for what waits for a queue that is off, or where the server says why.
 
     To do: see the readers of the queue; for what waits to be sent, the network, the routes and the far
     instance.

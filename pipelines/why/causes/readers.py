@@ -90,8 +90,7 @@ class OfReaders(Cause):
 class MonitorDropped(OfReaders):
     """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader.
 
-    To do: turn its activation on again, and look whether a monitor appears (the vendor's page
-    "sys.dm_broker_queue_monitors").
+    To do: turn its activation on again, and look whether a monitor appears ("sys.dm_broker_queue_monitors").
     """
 
     code = "monitor_dropped"
@@ -130,8 +129,8 @@ class MonitorMissing(MonitorDropped):
 class QueueOff(Cause):
     """The queue is off, or the message waits to be sent to a queue of the same instance that is off.
 
-    `waits_for` names that queue. Five rollbacks in a row turn a queue off (the vendor's page "Poison Message
-    Detection"); the details name the message behind them.
+    `waits_for` names that queue. Five rollbacks in a row turn a queue off ("Poison Message Detection"); the
+    details name the message behind them.
 
     To do: take that message out, or mend its reader, then turn the queue on.
     """
@@ -183,12 +182,12 @@ class QueueOff(Cause):
 class NotReceived(OfReaders):
     """Nothing was received from the queue since the message arrived.
 
-    It is known where the log has receives of the instance, a snapshot shows the monitor as NOTIFIED, or it
-    shows RECEIVES_OCCURRING and no message left the queue between its complete snapshots. The reason is
-    `notified`, `receives_occurring`, `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started`
-    or `not_due`, by the [monitor](activation.md) as it is replayed. The queue is stopped if a message has
-    waited `why.stopped_after` of the [settings](settings.md) (10 min) while this was known; before that, it
-    may be a matter of order. Where no message waits, the finding says that activation is off.
+    It is known where the log has receives of the instance, or snapshots show the monitor as NOTIFIED, or as
+    RECEIVES_OCCURRING while no message left the queue. The reason is `notified`, `receives_occurring`,
+    `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started` or `not_due`, by the
+    [monitor](activation.md) as it is replayed. The queue is stopped if a message has waited
+    `why.stopped_after` of the [settings](settings.md) (10 min) while this was known; before that, it may be a
+    matter of order. Where no message waits, the finding says that activation is off.
 
     To do: see why no reader runs: activation of the queue, its procedure, the log of the application.
     """
@@ -263,8 +262,7 @@ class TooManyTasks(OfReaders):
 
     A monitor in state DROPPED may still have tasks.
 
-    To do: see what these tasks do (the vendor's page "sys.dm_broker_activated_tasks"). They end with their
-    procedure.
+    To do: see what these tasks do ("sys.dm_broker_activated_tasks"). They end with their procedure.
     """
 
     code = "too_many_tasks"

@@ -37,12 +37,10 @@ OF_CHANGE = {
 class RuleNewerThanEndpoint(Cause):
     """The rule that would give a higher level began after the endpoint was created.
 
-    An endpoint gets its level once (the vendor's page "CREATE BROKER PRIORITY"). On the server, compare
-    `priority` in sys.conversation_endpoints with sys.conversation_priorities. A pool of open dialogs is the
-    usual case.
+    An endpoint gets its level once ("CREATE BROKER PRIORITY"). A pool of open dialogs is the usual case.
 
     To do: let readers drain the conversations first, then end them and start new ones. END CONVERSATION
-    deletes the unread messages in its queue (the vendor's page "END CONVERSATION").
+    deletes the unread messages in its queue.
     """
 
     code = "rule_newer_than_endpoint"
@@ -63,9 +61,9 @@ class RuleNewerThanEndpoint(Cause):
 
 
 class RuleChangedSince(Cause):
-    """The rule had another level or other criteria when the endpoint was created, or another one has gone.
+    """The rule had another level or other criteria when the endpoint was created.
 
-    The rule that has gone stood on an earlier step.
+    Or a rule of an earlier step has gone.
 
     To do: that of rule_newer_than_endpoint.
     """
@@ -88,9 +86,7 @@ class RuleChangedSince(Cause):
 
 
 class NearMiss(Cause):
-    """A rule with a higher level misses by one criterion, whose name is near.
-
-    [Near](semantics.md#near-names) names differ in case, in blanks, or by two letters at most.
+    """A rule with a higher level misses by one criterion, whose name is [near](semantics.md#near-names).
 
     To do: correct the name. Existing conversations keep their level.
     """
@@ -130,8 +126,6 @@ class NearMiss(Cause):
 class OtherSideOnly(Cause):
     """The endpoint has no rule, and the other end of the conversation has one with a higher level.
 
-    Each end takes its level from the rules of its own database.
-
     To do: add the rule that the action prints. Existing conversations keep their level.
     """
 
@@ -158,9 +152,7 @@ class OtherSideOnly(Cause):
 
 
 class MoreSpecificRule(Cause):
-    """A rule of an earlier step wins, and one of a later step has a higher level.
-
-    See the [ladder](semantics.md#priority-of-an-endpoint).
+    """A rule of an earlier step wins, and one of a later step of the [ladder](rules.md#the-ladder) is higher.
 
     To do: raise the rule that wins, if these messages are to go first. Existing conversations keep their
     level.
@@ -200,9 +192,7 @@ _OTHERS = (RuleNewerThanEndpoint, RuleChangedSince, NearMiss, OtherSideOnly, Mor
 
 
 class NoRule(Cause):
-    """No rule fits, and other messages of the place have a rule with a higher level.
-
-    No cause above holds.
+    """No rule fits, no cause above holds, and other messages of the place have a rule with a higher level.
 
     To do: add the rule that the action prints, if these messages are to go first. Existing conversations keep
     their level.

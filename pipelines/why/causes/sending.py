@@ -19,12 +19,12 @@ from pipelines.why.causes.cause import (
 class HonorOff(Cause):
     """The message has a level above 5, and the database that holds it does not honor priorities.
 
-    It does not hold for what waits for a queue that is off, or where the server says why: its level is not
-    why it waits. For messages within one instance the vendor's pages disagree: by "CREATE BROKER PRIORITY"
-    their level is not used, by "Conversation Priorities" it counts once they wait in the transmission queue.
+    Not for what waits for a queue that is off, or where the server says why. Within one instance the vendor's
+    pages disagree on levels: "CREATE BROKER PRIORITY" says that they are not used, "Conversation Priorities"
+    that they count once the messages wait in the transmission queue.
 
     To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON. A conversation with messages that wait takes it up
-    after some of them are sent (the vendor's page "ALTER DATABASE SET Options").
+    after some of them are sent ("ALTER DATABASE SET Options").
     """
 
     code = "honor_off"
@@ -50,7 +50,7 @@ class TransmissionStatus(Cause):
     """The newest snapshot up to as_of that shows the message says why it could not be sent.
 
     Texts that differ in numbers, ids, addresses, times and quoted parts count as one; the text is that of the
-    message that has waited longest. The vendor's page "sys.transmission_queue" has its column.
+    message that has waited longest ("sys.transmission_queue").
 
     To do: do what the text asks for.
     """

@@ -53,7 +53,7 @@ class ServiceNotInCatalog(Unplaced):
 class HandleUnknown(Unplaced):
     """A snapshot shows the message under a handle that no endpoint has.
 
-    It does not hold where the server says why it still has the message.
+    Not where the server says why it waits.
 
     To do: take a capture that shows all conversation endpoints of that database.
     """
