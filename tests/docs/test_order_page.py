@@ -108,7 +108,6 @@ def test_groups() -> None:
     [
         (None, "1 9 gold/0, 1 9 chat/0, 1 9 chat/1, 2 5 plain/0, 2 5 plain/1"),
         (1, "1 9 gold/0, 2 5 plain/0, 3 5 plain/1, 4 2 chat/0, 5 2 chat/1"),
-        (2, "1 9 gold/0, 1 9 chat/0, 2 5 plain/0, 2 5 plain/1, 3 2 chat/1"),
     ],
 )
 def test_receive_schedule(top: int | None, expected: str) -> None:
