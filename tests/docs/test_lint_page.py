@@ -83,7 +83,7 @@ def test_every_section_tells_the_severity() -> None:
 
 
 def test_all_but_the_plainest_sections_have_an_example() -> None:
-    plain = "R101 R102 R103 R104 R205 R206 R301 R302 R306 R402 R403 R405".split()
+    plain = ["R101", "R102", "R103", "R104", "R205", "R206", "R301", "R302", "R306", "R402", "R403", "R405"]
     assert [code for code in SECTIONS if code not in WITH_EXAMPLE] == plain
 
 
