@@ -60,8 +60,7 @@ def test_a_question_about_what_waits_says_it_of_each_database_first(nights: Nigh
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["explain --conversation c1", "conformance", f"activation {QUEUE}", "lint --fail-on error"],
+    "question", ["explain --conversation c1", "conformance", f"activation {QUEUE}", "lint --fail-on error"]
 )
 def test_each_question_takes_latest(nights: Nights, question: str) -> None:
     done = nights.case.job(*question.split(), "--as-of", "latest")

@@ -115,8 +115,7 @@ def test_the_help_imports_no_engine_and_a_command_no_other_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
-    [("priorities ne", {"next"}), ("priorities next --queue 'a b' --li", {"--limit"})],
+    ("line", "words"), [("priorities ne", {"next"}), ("priorities next --queue 'a b' --li", {"--limit"})]
 )
 def test_a_shell_completes_a_word(tmp_path: Path, line: str, words: set[str]) -> None:
     answer = tmp_path / "answer"

@@ -232,10 +232,7 @@ def test_a_killed_pruning_is_none_or_a_whole_one(
     """Killed after none of its commits, after that of the day, and after those of two tables."""
     project = unpruned.copied(tmp_path)
     before = contents(project, leave_out=["fold"])
-    with (
-        dying(monkeypatch, Upkeep, "set_property", "prune", after=after),
-        pytest.raises(BrokenOffError),
-    ):
+    with dying(monkeypatch, Upkeep, "set_property", "prune", after=after), pytest.raises(BrokenOffError):
         prune(project, session)
     warehouse = project.warehouse(session)
     ids = {

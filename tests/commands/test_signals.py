@@ -10,15 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import (
-    COMMANDS,
-    HAS_JAVA,
-    PATIENCE,
-    ROOT,
-    capture_settings,
-    ended,
-    environment,
-)
+from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, capture_settings, ended, environment
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
 ENDS_WITHIN = 20.0

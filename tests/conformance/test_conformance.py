@@ -117,10 +117,7 @@ def require_modelled(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("hours", "tolerance"),
-    [(None, 2 * MOMENT), (3.75, timedelta(microseconds=2))],
-)
+@pytest.mark.parametrize(("hours", "tolerance"), [(None, 2 * MOMENT), (3.75, timedelta(microseconds=2))])
 def test_receives_equal_the_model(
     session: SparkSession, night: Night, hours: float | None, tolerance: timedelta
 ) -> None:

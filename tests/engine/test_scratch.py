@@ -41,9 +41,7 @@ def process(temporary: Path, **more: str) -> Iterator[tuple["subprocess.Popen[st
         yield started, Path(started.stdout.readline().strip())
 
 
-def test_the_folder_goes_with_its_process_or_the_next_one_removes_it_and_nothing_else(
-    tmp_path: Path,
-) -> None:
+def test_the_folder_goes_with_its_process_or_the_next_one_removes_it_and_nothing_else(tmp_path: Path) -> None:
     being_made = tmp_path / "conversation-priorities-made"
     others = tmp_path / "others"
     for folder in (being_made, others):

@@ -27,10 +27,7 @@ YESTERDAY = of_as_of(at(60, day=-1))
 
 def received(queue: str, position: int | None, **changes: Any) -> Row:
     """Two messages to a RECEIVE; the later its position, the earlier it arrived."""
-    own = {
-        "receive_number": position and (position + 1) // 2,
-        "arrived_at": at(10 - (position or 0)),
-    }
+    own = {"receive_number": position and (position + 1) // 2, "arrived_at": at(10 - (position or 0))}
     return written.received(queue, position, **{**own, **changes})
 
 
@@ -228,10 +225,7 @@ def test_who_waits_by_any_columns(warehouse: Warehouse) -> None:
         received, sent = ([tuple(row[name] for name in (*by, "messages")) for row in each] for each in rows)
         return received, sent
 
-    assert waiting("contract", "level") == (
-        [("Contract", 9, 5), ("Contract", 3, 3)],
-        [("Contract", 5, 3)],
-    )
+    assert waiting("contract", "level") == ([("Contract", 9, 5), ("Contract", 3, 3)], [("Contract", 5, 3)])
     assert waiting("queue", "remote_service") == (
         [
             ("Q", "InitiatorService", 4),

@@ -50,9 +50,7 @@ def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: Sp
 
 def test_waiting_is_told_by_queue_and_level(session: SparkSession) -> None:
     found = summarize_waits(
-        frame(session, SCHEDULE).repartition(3),
-        within=[*QUEUE, "level"],
-        as_of=instant("13:00"),
+        frame(session, SCHEDULE).repartition(3), within=[*QUEUE, "level"], as_of=instant("13:00")
     )
     # Of level 5 in Q: 7,200, 3,600, 1,500 and 0 whole seconds; 0.95 of the way are 2.85 steps.
     expected = """

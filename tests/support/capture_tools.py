@@ -244,8 +244,7 @@ TOOLS: Mapping[str, Form] = {
         "c.txt", lambda lines: _text([f"{INSERT} {row};" for row in _statements(lines)], end=UNIX)
     ),
     "INSERT of many rows": Form(
-        "c.txt",
-        lambda lines: _text([INSERT, "\t" + ",\n\t".join(_statements(lines)) + ";", "GO"], end=UNIX),
+        "c.txt", lambda lines: _text([INSERT, "\t" + ",\n\t".join(_statements(lines)) + ";", "GO"], end=UNIX)
     ),
     "objects in lines": Form(
         "c.jsonl", lambda lines: _text([json.dumps(each) for each in _objects(lines)], end=UNIX)

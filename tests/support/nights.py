@@ -5,9 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 
-from tests.support.factories import (
-    Events,
-)
+from tests.support.factories import Events
 from tests.support.harness import SOURCES
 from tests.support.strategies import Log
 from tests.support.strategies.base import START

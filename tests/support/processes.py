@@ -27,11 +27,7 @@ OWN = ("SPARK", "PYSPARK", "ENGINE", "TEST_ENGINE", "JAVA_TOOL")
 def environment() -> dict[str, str]:
     """The environment of a process that knows nothing of the test's own engine."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
-    return kept | {
-        "SPARK_MASTER": "local[2]",
-        "SPARK_DRIVER_MEMORY": "1g",
-        "ENGINE_MEMORY": "1g",
-    }
+    return kept | {"SPARK_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "ENGINE_MEMORY": "1g"}
 
 
 def start(engine: str, project: Project, as_of: datetime) -> "subprocess.Popen[bytes]":

@@ -5,11 +5,7 @@ from typing import Any
 
 import yaml
 
-from tests.support.factories import (
-    Row,
-    at,
-    catalog,
-)
+from tests.support.factories import Row, at, catalog
 from tests.support.harness import Project
 from tests.support.server import Views, write_views
 

@@ -63,10 +63,7 @@ def logs(draw: st.DrawFn) -> Log:
         sources = [events.endpoint_events, events.message_events, queue_rows or []]
         events.endpoint_events, events.message_events, replaced = draw(with_guids(sources))
         queue_rows = None if queue_rows is None else replaced
-    starvation = {
-        "after_seconds": one_of(draw, (3600, 5400, 4 * 3600)),
-        "raise_by": one_of(draw, (1, 3)),
-    }
+    starvation = {"after_seconds": one_of(draw, (3600, 5400, 4 * 3600)), "raise_by": one_of(draw, (1, 3))}
     blocks = {"fragment_bytes": 100, "fragments": one_of(draw, (1, 2, 3, 3, 5))}
     return Log(
         endpoint_events=numbered(draw, events.endpoint_events),

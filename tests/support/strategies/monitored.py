@@ -45,10 +45,7 @@ TIMINGS = (Timing(5.0, 5.0), Timing(1.0, 2.5), Timing(0.7, 3.0), Timing(3.0, 0.0
 @st.composite
 def monitored_logs(draw: st.DrawFn) -> Log:
     """A log of two queues of one database, of which at least one has a monitor."""
-    queues = [
-        {"name": "Work", **draw(_monitor(sure=True))},
-        {"name": "Other", **draw(_monitor(sure=False))},
-    ]
+    queues = [{"name": "Work", **draw(_monitor(sure=True))}, {"name": "Other", **draw(_monitor(sure=False))}]
     for queue in queues:
         if seldom(draw, 5):
             queue["status"] = one_of(draw, ("off", False, "on"))

@@ -83,7 +83,7 @@ OWN_GROUP = [
             talk c1 group=g, talk c2 group=g, sent c1/0 1, sent c2/0 2
             => c1/0: first_in_line; c2/0: older_first
         """,
-    ),
+    )
 ]
 TO_SQL2 = "begin {0} contract={1}, create {0} contract={1} instance=SQL2 database=C"
 TWO_PLACES = (

@@ -6,15 +6,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
-from tests.support.factories import (
-    Row,
-    at,
-    catalog,
-    create_rule,
-    endpoint_event,
-    message_event,
-    queue_event,
-)
+from tests.support.factories import Row, at, catalog, create_rule, endpoint_event, message_event, queue_event
 from tests.support.model.snapshots import Snapshot
 
 AS_OF = at(60)
