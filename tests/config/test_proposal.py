@@ -19,6 +19,7 @@ from tests.support.factories import NOON, catalog, create_rule
 from tests.support.harness import Project
 from tests.support.model.whatif import changed, standing
 from tests.support.snapshot_views import Server, views
+from tests.support.view_rows import priority
 
 SCRIPT = "USE B; CREATE BROKER PRIORITY Gold FOR CONVERSATION;"
 ENTRY = "- {effective_from: 2026-01-01, database: B, create: {name: Gold}}"
@@ -37,13 +38,10 @@ def test_of_several_instances_the_command_line_names_one(tmp_path: Path) -> None
         assert (rule.instance, rule.database, rule.name) == ("SQL2", "B", "Gold")
 
 
-RULE = {"service_contract_id": 7, "local_service_id": None, "remote_service_name": None}
-
-
 def shown_and_filed(tmp_path: Path) -> tuple[Settings, Path]:
     """Settings without and with a file of rules for B; snapshots of B and C show another rule."""
     server = Server(tmp_path)
-    given = views(conversation_priorities=[{**RULE, "name": "Shown", "priority": 7}])
+    given = views(conversation_priorities=[priority("Shown", 7, service_contract_id=7)])
     server.snapshot(given, NOON)
     server.snapshot(given, NOON, database="C")
     server.project.set_rules([create_rule("Ours", 4, database="B", contract="Contract")])

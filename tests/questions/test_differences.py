@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.commands import differences
 from tests.support.factories import NOON, at, by_source, catalog, create_rule, database, endpoint_event
 from tests.support.snapshot_views import Server, conversation, ready, shown, views
+from tests.support.view_rows import priority
 
 COMPARED = ("what", "name", "server", "here")
 
@@ -29,11 +30,10 @@ def test_nothing_is_silent(embedded: SparkSession, tmp_path: Path, capsys: Any) 
     server.project.add(
         by_source(endpoint_event("DIALOG_CREATED", conversation(1), event_time=at(-60), database="B"))
     )
-    rule = {"service_contract_id": None, "local_service_id": None, "remote_service_name": None}
     rules = [
-        {"name": "Same", **rule, "service_contract_id": 7, "priority": 3},
-        {"name": "Level", **rule, "local_service_id": 2, "priority": 6},
-        {"name": "Theirs", **rule, "priority": 9},
+        priority("Same", 3, service_contract_id=7),
+        priority("Level", 6, local_service_id=2),
+        priority("Theirs", 9),
     ]
     given = views(
         conversation_endpoints=[shown(1, False, priority=9), shown(2, False, priority=8)],

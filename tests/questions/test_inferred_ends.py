@@ -26,6 +26,7 @@ from tests.support.factories import (
 )
 from tests.support.harness import Project, same
 from tests.support.server import write_csv
+from tests.support.view_rows import queue, ready
 
 pytestmark = pytest.mark.slow
 
@@ -51,18 +52,9 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     ]
     project.add(by_source(*rows))
     (folder / "snap").mkdir()
-    ready = {
-        "status": 1,
-        "priority": 9,
-        "queuing_order": 1,
-        "conversation_group_id": "group Gold 0 False",
-        "conversation_handle": "handle Gold 0 False",
-        "message_sequence_number": 0,
-        "message_type_name": "Order",
-    }
-    write_csv(folder / "snap" / "dbo.TargetQueue.csv", [ready])
-    queue = {"object_id": 100, "name": "TargetQueue", "is_receive_enabled": True, "is_enqueue_enabled": True}
-    write_csv(folder / "snap" / "service_queues.csv", [queue])
+    ids = {"conversation_group_id": "group Gold 0 False", "conversation_handle": "handle Gold 0 False"}
+    write_csv(folder / "snap" / "dbo.TargetQueue.csv", [ready(priority=9, **ids)])
+    write_csv(folder / "snap" / "service_queues.csv", [queue(100, "TargetQueue")])
     write_csv(folder / "snap" / "dm_broker_queue_monitors.csv", [{"queue_id": 100, "tasks_waiting": 2}])
     place = {"instance": "SQL1", "database": "B", "taken_at": TAKEN_AT.isoformat()}
     shown = {"path": "snap", "format": "csv", "complete": ["dbo.TargetQueue"], **place}

@@ -15,8 +15,7 @@ from pipelines.config.captures.rows import CapturedRows
 from tests.support.captures import capture_lines, write_capture
 from tests.support.factories import NOON, Row, at
 from tests.support.snapshot_views import ready, shown, views
-
-RULE = {"service_contract_id": 7, "local_service_id": 2, "remote_service_name": None, "priority": 9}
+from tests.support.view_rows import priority
 
 
 def small_lines(**more: Any) -> list[str]:
@@ -34,7 +33,7 @@ def small_lines(**more: Any) -> list[str]:
     given = views(
         conversation_endpoints=endpoints,
         dbo_TargetQueue=messages,
-        conversation_priorities=[{"name": "Gold", **RULE}],
+        conversation_priorities=[priority("Gold", 9, service_contract_id=7, local_service_id=2)],
         databases=[{"name": "B", "is_honor_broker_priority_on": True}],
     )
     return capture_lines({"B": given}, taken_at=NOON, **more)

@@ -17,6 +17,7 @@ from tests.support.model.messages import Message
 from tests.support.model.rules import Rule
 from tests.support.model.state import State, state_of as state_of
 from tests.support.model.vocabulary import DIALOG_TIMER, is_on
+from tests.support.view_rows import named_views, queue as queue_row, waiting
 
 Views = dict[str, list[Row]]
 Place = tuple[str, str]
@@ -74,19 +75,17 @@ def _views(
         "conversation_endpoints": [
             _endpoint_row(state, each, contracts, services) for each in here if _is_shown(state, each)
         ],
-        "service_contracts": [{"service_contract_id": id, "name": name} for name, id in contracts.items()],
-        "services": [
-            {"service_id": id, "name": name, "service_queue_id": queues.get(bound.get(name, ""))}
-            for name, id in services.items()
-        ],
+        **named_views(
+            contracts,
+            services,
+            {name: queues.get(bound.get(name, "")) for name in services},
+            [
+                (rule.name, (rule.contract, rule.local_service, rule.remote_service), rule.level)
+                for rule in own
+            ],
+        ),
         "service_queues": [
-            {
-                "object_id": id,
-                "name": name,
-                "is_receive_enabled": not state.is_off((*place, name)),
-                "is_enqueue_enabled": True,
-            }
-            for name, id in queues.items()
+            queue_row(id, name, is_on=not state.is_off((*place, name))) for name, id in queues.items()
         ],
         "databases": [
             {
@@ -100,16 +99,6 @@ def _views(
             if (sender := state.endpoint(message.sender))
             and (sender.instance, sender.database) == place
             and state.waits_for_transmission(message)
-        ],
-        "conversation_priorities": [
-            {
-                "name": rule.name,
-                "service_contract_id": rule.contract and contracts[rule.contract],
-                "local_service_id": rule.local_service and services[rule.local_service],
-                "remote_service_name": rule.remote_service,
-                "priority": rule.level,
-            }
-            for rule in own
         ],
     }
     for queue in queues:
@@ -167,16 +156,15 @@ def _ready_row(state: State, message: Message, receiver: Endpoint) -> Row:
 def _waiting_row(state: State, message: Message) -> Row:
     sender = state.endpoint(message.sender)
     assert sender is not None
-    return {
-        "enqueue_time": message.sent_at,
-        "conversation_handle": handle_of(sender),
-        "message_sequence_number": message.sequence_number,
-        "message_type_name": message.message_type,
-        "is_conversation_error": message.is_error,
-        "is_end_of_dialog": False,
-        "transmission_status": "the far side is away",
-        "size_bytes": message.size_bytes,
-    }
+    return waiting(
+        sequence=message.sequence_number,
+        enqueue_time=message.sent_at,
+        conversation_handle=handle_of(sender),
+        message_type_name=message.message_type,
+        is_conversation_error=message.is_error,
+        transmission_status="the far side is away",
+        size_bytes=message.size_bytes,
+    )
 
 
 def message_id(message: Message, moment: datetime) -> str:

@@ -5,63 +5,21 @@ from typing import Any
 
 import yaml
 
-from tests.support.factories import Row, at, catalog
+from tests.support.factories import Row, catalog
 from tests.support.harness import Project
 from tests.support.server import Views, write_views
-
-CONVERSATION = "ABCDEF00-0000-0000-0000-0000000000{:02}"
-
-
-HANDLE = "0000000{}-0000-0000-0000-0000000000{:02}"
-
-
-GROUP = "FFFFFFF{}-0000-0000-0000-0000000000{:02}"
-
-
-def conversation(number: int) -> str:
-    return CONVERSATION.format(number)
-
-
-def handle(number: int, side: bool) -> str:
-    return HANDLE.format(int(side), number)
-
-
-def shown(number: int, side: bool, **changes: Any) -> Row:
-    """A row of conversation_endpoints."""
-    return {
-        "conversation_handle": handle(number, side),
-        "conversation_id": conversation(number),
-        "is_initiator": side,
-        "service_contract_id": 7,
-        "conversation_group_id": GROUP.format(int(side), number),
-        "service_id": 1 if side else 2,
-        "lifetime": None,
-        "state": "CO",
-        "far_service": "TargetService" if side else "InitiatorService",
-        "priority": 5,
-        **changes,
-    }
-
-
-def ready(number: int, side: bool, sequence: int | None, **changes: Any) -> Row:
-    """A row of a queue; the endpoint is the receiving one."""
-    return {
-        "status": 1,
-        "priority": 5,
-        "queuing_order": 1,
-        "conversation_group_id": GROUP.format(int(side), number),
-        "conversation_handle": handle(number, side),
-        "message_sequence_number": sequence,
-        "message_type_name": "Order",
-        "message_enqueue_time": at(-30),
-        "size_bytes": 10,
-        **changes,
-    }
+from tests.support.view_rows import (
+    GROUP as GROUP,
+    conversation as conversation,
+    handle as handle,
+    queue,
+    ready as ready,
+    shown as shown,
+)
 
 
 def views(**changed_views: list[Row]) -> Views:
     """Both services live in SQL1.B, whose queues are InitiatorQueue and TargetQueue."""
-    queue = dict.fromkeys(("is_receive_enabled", "is_enqueue_enabled"), True)
     return {
         "conversation_endpoints": [],
         "transmission_queue": [],
@@ -70,10 +28,7 @@ def views(**changed_views: list[Row]) -> Views:
             {"service_id": 1, "name": "InitiatorService", "service_queue_id": 11},
             {"service_id": 2, "name": "TargetService", "service_queue_id": 12},
         ],
-        "service_queues": [
-            {"object_id": 11, "name": "InitiatorQueue", **queue},
-            {"object_id": 12, "name": "TargetQueue", **queue},
-        ],
+        "service_queues": [queue(11, "InitiatorQueue"), queue(12, "TargetQueue")],
         "dbo.TargetQueue": [],
         **{name.replace("dbo_", "dbo."): rows for name, rows in changed_views.items()},
     }

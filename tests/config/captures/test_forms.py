@@ -8,7 +8,8 @@ from tests.support.capture_tools import DAMAGING, FORMS, TOOLS, driver
 from tests.support.captures import capture_lines, to_line
 from tests.support.factories import NOON
 from tests.support.read_captures import fault_of, read_file, small_lines
-from tests.support.snapshot_views import handle, ready, views
+from tests.support.snapshot_views import ready, views
+from tests.support.view_rows import waiting
 
 HOSTILE = "Größe \N{BEER MUG} \"q\" 'a'; , | \t x\r\ny \\ /a,b"
 
@@ -71,17 +72,8 @@ def test_forms_that_cut_lines_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_lines_that_are_cut_at_4000_characters(tmp_path: Path) -> None:
     """Only a long text behind long names is longer: a status, with a message type and a database."""
-    waiting = {
-        "enqueue_time": NOON,
-        "conversation_handle": handle(1, True),
-        "message_sequence_number": 0,
-        "message_type_name": "ä" * 256,
-        "is_conversation_error": False,
-        "is_end_of_dialog": False,
-        "transmission_status": "ö" * 500,
-        "size_bytes": 10,
-    }
-    lines = capture_lines({"Ü" * 128: views(transmission_queue=[waiting])}, taken_at=NOON)
+    long = waiting(1, transmission_status="ö" * 500, message_type_name="ä" * 256)
+    lines = capture_lines({"Ü" * 128: views(transmission_queue=[long])}, taken_at=NOON)
     assert 4000 < max(map(len, lines)) <= 8000
     path = tmp_path / "c.txt"
     path.write_bytes(DAMAGING["Invoke-Sqlcmd, 4000"].write(lines))

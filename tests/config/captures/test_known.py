@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from pipelines.config.captures.known import KnownCapture, KnownDatabase, snapshots_of_known
 from tests.support.factories import NOON, Row
+from tests.support.view_rows import queue
 
 DATABASE = {"name": "B", "is_honor_broker_priority_on": True}
 
@@ -27,10 +28,10 @@ def _known(*, taken_at: datetime = NOON, **small: list[Row]) -> KnownCapture:
 
 
 def test_a_column_that_an_older_version_did_not_read_is_null() -> None:
-    queue = {"object_id": 1, "name": "Q", "is_receive_enabled": True, "is_enqueue_enabled": True}
-    [snapshot] = snapshots_of_known([_known(service_queues=[queue])])
+    shown = queue(1, "Q")
+    [snapshot] = snapshots_of_known([_known(service_queues=[shown])])
     [row] = snapshot.small["service_queues"]
-    assert row.items() >= {**queue, "max_readers": None, "activation_procedure": None}.items()
+    assert row.items() >= {**shown, "max_readers": None, "activation_procedure": None}.items()
     database = snapshot.database()
     assert database is not None
     assert [(each.name, each.activation) for each in database.queues] == [("Q", None)]

@@ -7,6 +7,7 @@ from uuid import NAMESPACE_DNS, uuid5
 from tests.support.captures import Captured, capture_lines
 from tests.support.factories import Row as View
 from tests.support.simulation.database import Database, Endpoint, Row
+from tests.support.view_rows import named_views, queue as queue_row, waiting
 
 
 @dataclass(frozen=True)
@@ -68,38 +69,23 @@ def views_of(shown: Shown) -> dict[str, list[View]]:
                 "updateability": "READ_WRITE" if shown.writable else "READ_ONLY",
             }
         ],
-        "service_contracts": [
-            {"service_contract_id": number, "name": name} for name, number in contracts.items()
-        ],
-        "services": [
-            {
-                "service_id": number,
-                "name": name,
-                "service_queue_id": database.queues[database.services[name]].number,
-            }
-            for name, number in services.items()
-        ],
+        **named_views(
+            contracts,
+            services,
+            {name: database.queues[queue].number for name, queue in database.services.items()},
+            [(name, criteria, level) for name, (criteria, level) in database.rules.items()],
+        ),
         "service_queues": [
-            {
-                "object_id": queue.number,
-                "name": name,
-                "is_receive_enabled": queue.is_on,
-                "is_enqueue_enabled": queue.is_on,
-                "is_activation_enabled": queue.activation,
-                "activation_procedure": queue.procedure,
-                "max_readers": queue.max_readers,
-            }
+            queue_row(
+                queue.number,
+                name,
+                is_on=queue.is_on,
+                is_enqueue_enabled=queue.is_on,
+                is_activation_enabled=queue.activation,
+                activation_procedure=queue.procedure,
+                max_readers=queue.max_readers,
+            )
             for name, queue in database.queues.items()
-        ],
-        "conversation_priorities": [
-            {
-                "name": name,
-                "service_contract_id": contract and contracts[contract],
-                "local_service_id": local and services[local],
-                "remote_service_name": remote,
-                "priority": level,
-            }
-            for name, ((contract, local, remote), level) in database.rules.items()
         ],
         "conversation_endpoints": [
             _endpoint_row(each, contracts[each.contract], services[each.local]) for each in shown.endpoints
@@ -133,18 +119,18 @@ def _waiting_row(database: Database, row: Row) -> View:
     endpoint = database.endpoints.get(row.handle)
     names = row.names or (endpoint and (endpoint.local, endpoint.remote, endpoint.contract))
     assert names is not None
-    return {
-        "enqueue_time": row.at,
-        "conversation_handle": row.handle,
-        "message_sequence_number": row.number,
-        "message_type_name": row.type,
-        "is_conversation_error": row.type.endswith("/Error"),
-        "is_end_of_dialog": row.type.endswith("/EndDialog"),
-        "transmission_status": row.reason,
-        "size_bytes": 100,
+    return waiting(
+        sequence=row.number,
+        enqueue_time=row.at,
+        conversation_handle=row.handle,
+        message_type_name=row.type,
+        is_conversation_error=row.type.endswith("/Error"),
+        is_end_of_dialog=row.type.endswith("/EndDialog"),
+        transmission_status=row.reason,
+        size_bytes=100,
+        priority=endpoint.level if endpoint else 5,
         **dict(zip(("from_service_name", "to_service_name", "service_contract_name"), names, strict=True)),
-        "priority": endpoint.level if endpoint else 5,
-    }
+    )
 
 
 def _queued_row(endpoint: Endpoint, row: Row) -> View:

@@ -5,10 +5,10 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
-from typing import Any
 
 from tests.support.model.snapshots import Snapshot
 from tests.support.server import Views, server_views, state_of
+from tests.support.view_rows import priority
 
 from .base import Row
 from .logs import Log
@@ -69,9 +69,8 @@ def _shown(random: Random, views: Mapping[str, list[Row]], has_rules: bool, log:
     if waiting and not random.randrange(4):
         handle = f"H-unknown-{random.randrange(10**6)}"
         waiting.append({**waiting[0], "conversation_handle": handle})
-    names: dict[str, Any] = {"local_service_id": None, "remote_service_name": None}
     rules = [
-        {**names, "name": name, "service_contract_id": contract["service_contract_id"], "priority": level}
+        priority(name, level, service_contract_id=contract["service_contract_id"])
         for name, contract, level in zip(
             ("Shown", "Seen"), views["service_contracts"], random.sample((3, 7, 9), 2), strict=False
         )

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database
 from tests.support.model.snapshots import Snapshot
+from tests.support.view_rows import queue
 
 from .scene import ONE, OTHER_SETTINGS, Scene, scenes
 
@@ -103,13 +104,12 @@ def with_monitors(
 
 
 RUNNING = "RECEIVES_OCCURRING"
-QUEUE_IS_ON = {"object_id": 12, "name": "TargetQueue", "is_receive_enabled": True, "is_enqueue_enabled": True}
 TWO = "talk c1, ready c1/0 9.99, talk c2, ready c2/0 10"
 NOTHING_SAID: dict[str, list[Snapshot]] = {
     "a monitor in another state": [with_monitors("INACTIVE")],
     "a NOTIFIED monitor without a time": [with_monitors("NOTIFIED", activated=None)],
     "what a snapshot shows of queues does not make receives known": [
-        Snapshot(at(50), "SQL1", "B", {"service_queues": [QUEUE_IS_ON]})
+        Snapshot(at(50), "SQL1", "B", {"service_queues": [queue(12, "TargetQueue")]})
     ],
     "the newest snapshot counts": [with_monitors("NOTIFIED", taken_at=40), with_monitors(RUNNING)],
 }

@@ -1,7 +1,6 @@
 """Scenes about messages without a place, and about what only a snapshot says: statuses, handles, levels."""
 
-from typing import Any
-
+from tests.support import view_rows
 from tests.support.factories import Row, at
 from tests.support.model.snapshots import Snapshot
 from tests.support.snapshot_views import ready, shown, views
@@ -45,17 +44,8 @@ HANDLE = "handle c1 True"
 
 def waiting(status: str | None, handle: str = HANDLE, number: int = 0, **names: str) -> Row:
     """A row of transmission_queue."""
-    return {
-        "enqueue_time": at(1),
-        "conversation_handle": handle,
-        "message_sequence_number": number,
-        "message_type_name": "Order",
-        "is_conversation_error": False,
-        "is_end_of_dialog": False,
-        "transmission_status": status,
-        "size_bytes": 100,
-        **names,
-    }
+    own = {"enqueue_time": at(1), "conversation_handle": handle, "transmission_status": status}
+    return view_rows.waiting(sequence=number, size_bytes=100, **own, **names)
 
 
 def in_queue(handle: str) -> Row:
@@ -153,13 +143,7 @@ HANDLES = [
         of_database("B", dbo_TargetQueue=[in_queue("handle c1 False")]),
     ),
 ]
-PRIORITY: dict[str, Any] = {
-    "name": "Gold",
-    "service_contract_id": 7,
-    "local_service_id": None,
-    "remote_service_name": None,
-    "priority": 9,
-}
+PRIORITY = view_rows.priority("Gold", 9, service_contract_id=7)
 CHANGED = """=> c9/initiator/0: rule_changed_since, first_in_line
     => rule_changed_since: rule=Gold level=9 was_rule=- was_level=6 since=-"""
 GOLD, OTHER = "rule Gold 9 contract=Contract", "begin c9, rule Gold 9 in=A contract=Contract"
