@@ -18,7 +18,18 @@ from deltalake import DeltaTable, write_deltalake
 
 from schemas import CONTRACTS, TABLES
 from tests.support.captures import write_captures
-from tests.support.factories import Events, Row, endpoint_event, message_event
+from tests.support.factories import (
+    INITIATOR,
+    TARGET,
+    Events,
+    Row,
+    at,
+    catalog,
+    database,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
 from tests.support.harness import SOURCES, marked, one_log
 from tests.support.inputs import ARROW
 from tests.support.model.rules import rule_history
@@ -139,6 +150,9 @@ ODD_TIMES = (
 """Before all times and behind them, before the epoch, at a change of the clocks, of a microsecond."""
 ODD_NAMES = ('it\'s "so", \\ ', "tab\there", "100%25", "null", "\U0001f600 \uff5e", "STRASSE", "stra\u00dfe")
 FORMATS = {"endpoint_events": "csv", "message_events": "json", "queue_events": "delta"}
+GUIDS = "guids"
+"""The second source of messages, in CSV: all of its ids are GUIDs, and differ in nothing but their case."""
+GUID_OF = "{:08x}-00ab-4c00-8d00-0000000000ef"
 
 
 def _make_nasty(folder: Path) -> None:
@@ -150,9 +164,15 @@ def _make_nasty(folder: Path) -> None:
         ]
     )
     project = folder / "project"
+    log.catalog["instances"] += catalog({"ODD1": _odd_databases()})["instances"][-1:]
+    inputs: dict[str, Any] = {source: {"path": source, "format": FORMATS[source]} for source in SOURCES}
+    inputs["message_events"] = [
+        {"name": "log", **inputs["message_events"]},
+        {"name": GUIDS, "path": GUIDS, "format": "csv"},
+    ]
     settings = {
         "warehouse": "warehouse",
-        "inputs": {source: {"path": source, "format": FORMATS[source]} for source in SOURCES},
+        "inputs": inputs,
         "catalog": "catalog.yaml",
         "rules": [{"path": "rules.yaml"}],
         "receive": {"top": 2},
@@ -184,6 +204,7 @@ def _make_nasty(folder: Path) -> None:
     for day, events in enumerate(found, start=1):
         for source, rows in events.items():
             _write(folder, day, source, [spelled(row, random) for row in rows])
+        _write_csv(folder / str(day) / GUIDS, day, "message_events", _unnumbered(day))
 
 
 def _packing() -> Log:
@@ -211,7 +232,44 @@ def _odd() -> Events:
         moment = datetime.fromisoformat(time).replace(tzinfo=UTC)
         found["endpoint_events"].append(endpoint_event(conversation=time, event_time=moment))
         found["message_events"].append(message_event("DELIVERED", f"{time}/0", event_time=moment))
+    for number in (1, 2):
+        ids = {"conversation": GUID_OF.format(number), "conversation_group_id": GUID_OF.format(number + 10)}
+        found["endpoint_events"] += [
+            endpoint_event(type, instance="ODD1", **ids) for type in ("BEGIN_DIALOG", "DIALOG_CREATED")
+        ]
+    found["queue_events"] += [
+        queue_event(
+            "QUEUE_ALTERED", f"{status} {minute}", event_time=at(minute), instance="ODD1", queue_status=status
+        )
+        for minute, status in enumerate(("on", "off"))
+    ]
     return found
+
+
+def _odd_databases() -> list[Row]:
+    return [database("A", INITIATOR, "InitiatorQueue"), database("B", TARGET, "TargetQueue")]
+
+
+def _unnumbered(day: int) -> list[Row]:
+    """Messages of ODD1; the first one in the queue, and the first one that was sent, have no number."""
+    id, upper = GUID_OF.format(day), GUID_OF.format(day).upper()
+    return [
+        message_event(
+            type,
+            f"{conversation}/{number}",
+            event_id=f"{type} {day}.{number}",
+            event_time=at(minute),
+            instance="ODD1",
+            message_id=GUID_OF.format(number + 20 + 40 * day),
+            message_sequence_number=None if minute == 1 else number,
+        )
+        for type, minute, number, conversation in (
+            ("DELIVERED", 1, 2, upper),
+            ("DELIVERED", 2, 1, id),
+            ("SENT", 1, 4, id),
+            ("SENT", 2, 3, upper),
+        )
+    ]
 
 
 def _write(folder: Path, day: int, source: str, rows: Sequence[Row]) -> None:
@@ -223,11 +281,16 @@ def _write(folder: Path, day: int, source: str, rows: Sequence[Row]) -> None:
             shutil.copytree(before, path)
         write_deltalake(path, _arrow(rows, source), mode="append")
         return
-    path.mkdir()
-    if format == "json":
-        lines = [json.dumps(row, default=_text, ensure_ascii=False) for row in rows]
-        (path / f"{day}.json.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
+    if format == "csv":
+        _write_csv(path, day, source, rows)
         return
+    path.mkdir()
+    lines = [json.dumps(row, default=_text, ensure_ascii=False) for row in rows]
+    (path / f"{day}.json.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
+
+
+def _write_csv(path: Path, day: int, source: str, rows: Sequence[Row]) -> None:
+    path.mkdir()
     names = CONTRACTS[source].names
     with (path / f"{day}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
