@@ -11,7 +11,7 @@ import pytest
 from tests.support.factories import NOON, at
 from tests.support.packages import needs
 from tests.support.processes import ROOT, environment
-from tests.support.recipes import FOLDER, SCRIPTS, Place, blocks, cron_lines, files, lines_of
+from tests.support.recipes import FOLDER, SAMPLES, SCRIPTS, Place, blocks, cron_lines, files, lines_of
 
 
 def test_the_crontab() -> None:
@@ -117,7 +117,7 @@ def test_systemd_takes_the_units(place: Place) -> None:
 
 
 def test_the_rotation_is_of_the_logs_that_cron_writes() -> None:
-    (block,) = blocks("Log files", "logrotate")
+    block = files()["/etc/logrotate.d/priorities"]
     (pattern,) = re.findall(r"^(/\S+) \{$", block, re.MULTILINE)
     written = [path for _, command in cron_lines() for path in re.findall(r">>(\S+)", command)]
     assert len(written) == 2
@@ -146,8 +146,7 @@ for task in dag.tasks:
 
 @needs(AIRFLOW.exists(), "AIRFLOW", "no .venv-airflow; make airflow-setup makes it")
 def test_the_dag_of_captures(place: Place) -> None:
-    (block,) = blocks("Airflow with captures", "python")
-    (place.folder / "dag.py").write_text(block)
+    shutil.copy(SAMPLES / "conversation_captures.py", place.folder / "dag.py")
     done = subprocess.run(
         [AIRFLOW, "-c", TASKS, place.folder / "dag.py"],
         env=environment() | {"AIRFLOW_HOME": str(place.folder), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"},

@@ -17,7 +17,7 @@ from tests.support.recipes import CALLED, FOLDER, PAGE, SERVERS, Place, blocks, 
 
 
 def test_the_scripts_are_for_any_shell() -> None:
-    scripts = blocks("", "sh", "")
+    scripts = [*blocks("", "sh", ""), *(text for path, text in files().items() if path.endswith(".sh"))]
     assert len(scripts) == 13
     for script in scripts:
         done = subprocess.run(["sh", "-n"], input=script, capture_output=True, text=True, check=False)
@@ -76,7 +76,7 @@ def test_nights_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(
     kept = {path.name for path in captures.iterdir()}
     assert kept.isdisjoint(old)
     assert sorted(path.name for path in (place.folder / "archive" / "captures").iterdir()) == old
-    _, rebuild = blocks("Limit disk use", "sh")
+    (rebuild,) = blocks("Limit disk use", "sh")
     place.sh(rebuild)
     assert {path.name for path in captures.iterdir()} == kept | {*old}
     assert place.receive() == received

@@ -1,4 +1,4 @@
-"""The recipes of docs/recipes.md, and a folder in which they run as they stand.
+"""The recipes of docs/recipes.md and samples/recipes, and a folder in which they run unchanged.
 
 `priorities capture` and commands of the system are stand-ins: shell scripts on the PATH. All other commands
 are the program itself, on the embedded engine.
@@ -20,6 +20,7 @@ from tests.support.processes import PATIENCE, ROOT, environment
 from tests.support.snapshot_views import ready, shown, views
 
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+SAMPLES = ROOT / "samples" / "recipes"
 FOLDER = "/srv/priorities"
 """The folder of the page; a test puts its own in place of it."""
 SCRIPTS = ("night.sh", "alert.sh", "weekly.sh")
@@ -53,9 +54,10 @@ def blocks(heading: str, *languages: str) -> list[str]:
 
 
 def files() -> dict[str, str]:
-    """The files of the page, by the path in their first comment."""
+    """The files of samples/recipes that have a path in their first comment, by that path."""
     found = {}
-    for _, text in _fences(PAGE):
+    for path in sorted(SAMPLES.iterdir()):
+        text = path.read_text(encoding="utf-8")
         if match := re.match(r"(?:#!.*\n)?# (/[^\s:]+)", text):
             found[match[1]] = text
     return found
@@ -86,7 +88,7 @@ def lines_of(server: str, taken_at: datetime, *numbers: int, known: bool = True)
 
 
 class Place:
-    """The folder of the recipes: scripts and settings of the page, and stand-ins on the PATH."""
+    """The folder of the recipes: their scripts, the settings of the page, and stand-ins on the PATH."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -172,7 +174,7 @@ class Place:
         return path.read_text().splitlines() if path.exists() else []
 
     def write_units(self) -> list[Path]:
-        """The units of the page, written into a folder, with the paths and the user of the test."""
+        """The units, written into a folder, with the paths and the user of the test."""
         folder = self.folder / "units"
         folder.mkdir()
         user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
