@@ -39,4 +39,4 @@ def test_jobs_that_are_named_exist(page: Path) -> None:
 
 def test_every_reason_is_explained() -> None:
     page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    assert [reason for reason in REASONS if f"| `{reason}` |" not in page] == []
+    assert [reason for reason in REASONS if f"- `{reason}`: " not in page] == []
