@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 from pipelines.report.findings import MEANINGS
 from pipelines.why.causes import CAUSES
-from pipelines.why.causes.cause import ORDER, SEVERITIES
+from pipelines.why.causes.cause import MISCONFIGURED, ORDER, SEVERITIES
 
 PREFACE = """# Findings
 
 A finding says why messages of a queue, or of the transmission queue of an instance, wait. `nightly`,
-`priorities why`, the [page](report.md) and the table `findings` name it by its code. What stops comes before
-what is slow. Findings about rule files, such as R307, have [a page of their own](lint.md). Titles in
-quotes are those of pages of the vendor."""
+`priorities why`, the [page](report.md) and the table `findings` name it by its code. Rule files have
+[findings of their own](lint.md). Titles in quotes are those of pages of the vendor."""
 ORDER_MEANING = "other messages go first. Only `priorities why` shows these."
+EXISTING = "\nExisting conversations keep their level after any change of rules."
 
 
 def findings_page() -> str:
@@ -29,7 +29,8 @@ def _sections() -> Iterator[str]:
     meanings = {**MEANINGS, ORDER: ORDER_MEANING}
     for severity in SEVERITIES:
         meaning = meanings[severity]
-        yield f"## {severity.capitalize()}\n\n{meaning[0].upper()}{meaning[1:]}"
+        more = EXISTING if severity == MISCONFIGURED else ""
+        yield f"## {severity.capitalize()}\n\n{meaning[0].upper()}{meaning[1:]}{more}"
         for cause in CAUSES:
             if cause.severity == severity:
                 yield f"### {cause.code}\n\n{inspect.cleandoc(type(cause).__doc__ or '')}"

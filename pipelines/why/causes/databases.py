@@ -13,8 +13,8 @@ class BrokerDisabled(Cause):
     What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
     order, readers or rules holds beside it.
 
-    To do: turn it on with ENABLE_BROKER, which needs an exclusive lock on the database; in a copy that stays
-    beside its original with NEW_BROKER, which ends all its conversations ("ALTER DATABASE SET Options").
+    To do: turn it on with ENABLE_BROKER, which needs an exclusive lock on the database. In a copy beside its
+    original use NEW_BROKER, which ends all its conversations ("ALTER DATABASE SET Options").
     """
 
     code = "broker_disabled"
@@ -54,10 +54,9 @@ class OfDatabase(Cause):
 
 
 class BrokerChanged(OfDatabase):
-    """A snapshot of the day before as_of shows another service_broker_guid than the snapshot before it.
+    """A snapshot of the day before as_of shows another service_broker_guid than the one before it.
 
-    NEW_BROKER does that: it removes all conversations of the database without a message to the far sides
-    ("ALTER DATABASE SET Options").
+    NEW_BROKER removes all conversations of the database without a message to the far sides.
 
     To do: make the routes that name the old id again, then start new conversations.
     """
@@ -78,10 +77,10 @@ class BrokerChanged(OfDatabase):
 
 
 class ConversationsGone(OfDatabase):
-    """All open conversation endpoints of a database, at least five, are gone between two complete snapshots.
+    """All open endpoints of a database, at least five, are gone between two complete snapshots.
 
-    The later snapshot is of the day before as_of. At least one message was unread. NEW_BROKER and a restore
-    do that; the details say whether the broker id has changed, too.
+    The later one is of the day before as_of. At least one message was unread. NEW_BROKER or a restore
+    does that.
 
     To do: find out who ended them, or whether the database was restored, before new ones are started.
     """

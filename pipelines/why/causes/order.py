@@ -42,8 +42,7 @@ class Ahead(Cause):
 class Outranked(Ahead):
     """Messages of other groups with a higher group priority are ahead.
 
-    In a transmission queue these are messages of other conversations with a higher transmit_priority
-    ("Conversation Priorities"). The details name the three largest kinds of them.
+    In a transmission queue these are messages of other conversations with a higher transmit_priority.
 
     To do: raise their level by a rule, or lower that of the others. Try it with what-if first.
     """

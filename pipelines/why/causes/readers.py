@@ -186,8 +186,7 @@ class NotReceived(OfReaders):
     RECEIVES_OCCURRING while no message left the queue. The reason is `notified`, `receives_occurring`,
     `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started` or `not_due`, by the
     [monitor](activation.md) as it is replayed. The queue is stopped if a message has waited
-    `why.stopped_after` of the [settings](settings.md) (10 min) while this was known; before that, it may be a
-    matter of order. Where no message waits, the finding says that activation is off.
+    `why.stopped_after` of the [settings](settings.md); before that, it may be a matter of order.
 
     To do: see why no reader runs: activation of the queue, its procedure, the log of the application.
     """

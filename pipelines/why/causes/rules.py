@@ -37,7 +37,7 @@ OF_CHANGE = {
 class RuleNewerThanEndpoint(Cause):
     """The rule that would give a higher level began after the endpoint was created.
 
-    An endpoint gets its level once ("CREATE BROKER PRIORITY"). A pool of open dialogs is the usual case.
+    An endpoint gets its level once ("CREATE BROKER PRIORITY").
 
     To do: let readers drain the conversations first, then end them and start new ones. END CONVERSATION
     deletes the unread messages in its queue.
@@ -61,9 +61,7 @@ class RuleNewerThanEndpoint(Cause):
 
 
 class RuleChangedSince(Cause):
-    """The rule had another level or other criteria when the endpoint was created.
-
-    Or a rule of an earlier step has gone.
+    """The rule was another one when the endpoint was created, or a rule of an earlier step has gone.
 
     To do: that of rule_newer_than_endpoint.
     """
@@ -88,7 +86,7 @@ class RuleChangedSince(Cause):
 class NearMiss(Cause):
     """A rule with a higher level misses by one criterion, whose name is [near](semantics.md#near-names).
 
-    To do: correct the name. Existing conversations keep their level.
+    To do: correct the name.
     """
 
     code = "near_miss"
@@ -126,7 +124,7 @@ class NearMiss(Cause):
 class OtherSideOnly(Cause):
     """The endpoint has no rule, and the other end of the conversation has one with a higher level.
 
-    To do: add the rule that the action prints. Existing conversations keep their level.
+    To do: add the rule that the action prints.
     """
 
     code = "other_side_only"
@@ -154,8 +152,7 @@ class OtherSideOnly(Cause):
 class MoreSpecificRule(Cause):
     """A rule of an earlier step wins, and one of a later step of the [ladder](rules.md#the-ladder) is higher.
 
-    To do: raise the rule that wins, if these messages are to go first. Existing conversations keep their
-    level.
+    To do: raise the rule that wins, if these messages are to go first.
     """
 
     code = "more_specific_rule"
@@ -194,8 +191,7 @@ _OTHERS = (RuleNewerThanEndpoint, RuleChangedSince, NearMiss, OtherSideOnly, Mor
 class NoRule(Cause):
     """No rule fits, no cause above holds, and other messages of the place have a rule with a higher level.
 
-    To do: add the rule that the action prints, if these messages are to go first. Existing conversations keep
-    their level.
+    To do: add the rule that the action prints, if these messages are to go first.
     """
 
     code = "no_rule"

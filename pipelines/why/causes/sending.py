@@ -47,12 +47,11 @@ class HonorOff(Cause):
 
 
 class TransmissionStatus(Cause):
-    """The newest snapshot up to as_of that shows the message says why it could not be sent.
+    """The newest snapshot that shows the message says why it could not be sent.
 
-    Texts that differ in numbers, ids, addresses, times and quoted parts count as one; the text is that of the
-    message that has waited longest ("sys.transmission_queue").
+    Texts that differ in numbers, ids, addresses, times and quoted parts count as one.
 
-    To do: do what the text asks for.
+    To do: do what the text asks for ("sys.transmission_queue").
     """
 
     code = "transmission_status"
