@@ -1,4 +1,4 @@
-"""The numbers of the vendor's example in docs/order.md, derived again by the naive model."""
+"""The vendor's example of two databases, instance DOC1 of the sample, derived by the naive model."""
 
 import json
 from datetime import UTC, datetime
