@@ -10,8 +10,7 @@ ROUTES = "make the routes that name the old broker id again with the new one, th
 class BrokerDisabled(Cause):
     """A snapshot shows that Service Broker is off in the database (is_broker_enabled 0).
 
-    What the database sends stays in its transmission queue, and nothing is delivered to it. No cause about
-    order, readers or rules holds beside it.
+    It sends nothing and gets nothing. No cause about order, readers or rules holds beside it.
 
     To do: turn it on with ENABLE_BROKER, which needs an exclusive lock on the database. In a copy beside its
     original use NEW_BROKER, which ends all its conversations ("ALTER DATABASE SET Options").
@@ -79,8 +78,7 @@ class BrokerChanged(OfDatabase):
 class ConversationsGone(OfDatabase):
     """All open endpoints of a database, at least five, are gone between two complete snapshots.
 
-    The later one is of the day before as_of. At least one message was unread. NEW_BROKER or a restore
-    does that.
+    The later one is of the day before as_of. At least one message was unread.
 
     To do: find out who ended them, or whether the database was restored, before new ones are started.
     """

@@ -105,8 +105,7 @@ class FirstInLine(Cause):
 
     Not for what waits for a queue that is off, or where the server says why.
 
-    To do: see the readers of the queue; for what waits to be sent, the network, the routes and the far
-    instance.
+    To do: see the readers of the queue; for sending, the network, the routes and the far instance.
     """
 
     code = "first_in_line"

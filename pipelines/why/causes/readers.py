@@ -46,8 +46,7 @@ OFF = "off_name string, off_instance string, off_database string, off_queue stri
 class GroupLocked(Cause):
     """An open transaction holds the group. The details have the transaction, its session and since when.
 
-    To do: see what that session does, and let it commit. A rollback counts for the five in a row that turn
-    the queue off.
+    To do: see what that session does, and let it commit.
     """
 
     code = "group_locked"
@@ -129,8 +128,7 @@ class MonitorMissing(MonitorDropped):
 class QueueOff(Cause):
     """The queue is off, or the message waits to be sent to a queue of the same instance that is off.
 
-    `waits_for` names that queue. Five rollbacks in a row turn a queue off ("Poison Message Detection"); the
-    details name the message behind them.
+    Five rollbacks in a row turn a queue off ("Poison Message Detection"); the details name the message.
 
     To do: take that message out, or mend its reader, then turn the queue on.
     """
@@ -258,8 +256,6 @@ class RolledBack(Cause):
 
 class TooManyTasks(OfReaders):
     """A snapshot shows more activated tasks of the queue than MAX_QUEUE_READERS.
-
-    A monitor in state DROPPED may still have tasks.
 
     To do: see what these tasks do ("sys.dm_broker_activated_tasks"). They end with their procedure.
     """

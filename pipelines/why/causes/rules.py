@@ -37,8 +37,6 @@ OF_CHANGE = {
 class RuleNewerThanEndpoint(Cause):
     """The rule that would give a higher level began after the endpoint was created.
 
-    An endpoint gets its level once ("CREATE BROKER PRIORITY").
-
     To do: let readers drain the conversations first, then end them and start new ones. END CONVERSATION
     deletes the unread messages in its queue.
     """

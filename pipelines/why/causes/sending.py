@@ -20,8 +20,7 @@ class HonorOff(Cause):
     """The message has a level above 5, and the database that holds it does not honor priorities.
 
     Not for what waits for a queue that is off, or where the server says why. Within one instance the vendor's
-    pages disagree on levels: "CREATE BROKER PRIORITY" says that they are not used, "Conversation Priorities"
-    that they count once the messages wait in the transmission queue.
+    pages disagree: levels are not used, or count once messages wait in the transmission queue.
 
     To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON. A conversation with messages that wait takes it up
     after some of them are sent ("ALTER DATABASE SET Options").
