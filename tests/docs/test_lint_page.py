@@ -16,7 +16,6 @@ from pipelines.lint.findings import FindingCode
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
-from pipelines.lint.queued import QueuedEndpoints, lint_queued
 from pipelines.lint.run import lint_static, lint_unread
 from pipelines.rules.ladder import ladders_at
 
@@ -40,17 +39,12 @@ instances:
         honor_broker_priority: true
         queues: [{name: OrderQueue}]
         services: [{name: OrderService, queue: OrderQueue}]
-      - name: LogDB
-        queues: [{name: LogQueue}]
-        services: [{name: LogService, queue: LogQueue}]
 """
 """The catalog that the page describes."""
 LOG = LogEndpoints(
     (
         EndpointCount("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 1000),
         EndpointCount("SQL1", "OrderDB", "OrderContract", "OrderService", "ShopService", 1000),
-        EndpointCount("SQL1", "ShopDB", "AuditContract", "ShopService", "LogService", 200),
-        EndpointCount("SQL1", "LogDB", "AuditContract", "LogService", "ShopService", 200),
     )
 )
 """The log that the page describes."""
@@ -81,7 +75,7 @@ def test_every_section_tells_the_severity() -> None:
             assert SECTIONS[code.id].strip().lower().startswith(str(code.severity)), code
 
 
-@pytest.mark.parametrize("code", [code for code in WITH_EXAMPLE if code != "R307"])
+@pytest.mark.parametrize("code", WITH_EXAMPLE)
 def test_examples(code: str, tmp_path: Path) -> None:
     rule_file = example_rules(tmp_path, code)
     folded = apply_statements(rule_file.statements)
@@ -93,15 +87,3 @@ def test_examples(code: str, tmp_path: Path) -> None:
     known = [(row[0], row[1]) for row in catalog.database_rows()]
     findings += lint_unread([*rule_file.notes, *note_other_case([rule_file], known)])
     assert code in {finding.code.id for finding in findings}
-
-
-def test_the_example_of_queued_conversations(tmp_path: Path) -> None:
-    folded = apply_statements(example_rules(tmp_path, "R307").statements)
-    october, today = datetime(2026, 10, 9, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
-    order = QueuedEndpoints(
-        "SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, 90, october
-    )
-    [finding] = lint_queued(folded.versions, [order], folded.locations, moment=today)
-    assert finding.code.id == "R307"
-    assert "'Orders', 2026-11-01T00:00:00Z" in finding.sentence
-    assert finding.sentence.endswith("40 would have another level today")

@@ -132,4 +132,5 @@ def test_transmission_schedule(starvation: Row | None, expected: str) -> None:
     assert ", ".join(" ".join(str(row[column]) for column in columns) for row in rows) == expected
     sendable = {row["message_id"]: f"{row['sendable_at']:%H:%M}" for row in rows}
     assert sendable == {"gold/1": "11:04", "gold/2": "11:04", "plain/2": "11:01", "batch/0": "11:02"}
-    assert table(tables, "transmission_schedule", "position", *columns) in PAGE
+    if starvation is None:
+        assert table(tables, "transmission_schedule", "position", *columns) in PAGE
