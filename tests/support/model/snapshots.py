@@ -13,7 +13,7 @@ NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One database at one moment: rows by view, with the columns of docs/snapshots.md."""
+    """One database at one moment: rows by view, with the columns of docs/data-dictionary.md."""
 
     taken_at: datetime
     instance: str
