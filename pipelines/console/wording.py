@@ -102,6 +102,8 @@ def format_wait(seconds: float | AtLeast) -> str:
     """Write a duration as `format_duration`, one below a second in whole milliseconds."""
     if isinstance(seconds, AtLeast):
         return f"at least {format_wait(seconds.seconds)}"
+    if seconds < 0:
+        return f"{MINUS}{format_wait(-seconds)}"
     if 0 < seconds < 1:
         return f"{math.floor(seconds * MILLISECONDS + 0.5)} ms"
     return format_duration(seconds)

@@ -1,30 +1,116 @@
-"""Print a replay on one screen."""
+"""A replay: its tables, and its sentences on the console."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.blocks.tables import AtLeast, Column, Row, Table, column, place_column
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import open_console
-from pipelines.console.wording import format_count, format_queue
+from pipelines.console.wording import format_count, format_queue, format_wait
 
 ASSUMED = (
     "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
     "work on each takes as long as in the log."
 )
-CALIBRATED = {"calibrated": "yes", "off": "NO", "unknown": "not known"}
-"""The printed text of each verdict."""
-WAITS = ("queue", "level", "messages", "p50", "p95", "p95 proposed", "difference", "calibrated")
-QUEUES = (
-    "scenario",
-    "queue",
-    "readers",
-    "utilisation",
-    "most_ready",
-    "idle_locked_seconds",
-    "calibrated",
+FOLLOWS = {"calibrated": "yes", "off": "no", "unknown": "not known"}
+"""Whether the scenario actual follows the log, by verdict."""
+MILLISECONDS = 1000
+
+
+def _wait(head: str, key: str, scenario: str = "") -> Column:
+    """Make a column of a percentile in milliseconds, of the row or of one of its scenarios."""
+
+    def value(row: Row) -> float | AtLeast | None:
+        figures = row.get(scenario) if scenario else row
+        if figures is None:
+            return None
+        if figures[key] is not None:
+            return float(figures[key] / MILLISECONDS)
+        bound = figures["at_least"]
+        return None if bound is None else AtLeast(bound / MILLISECONDS)
+
+    return Column(head, "duration", value, (key, "at_least"))
+
+
+def _difference(row: Row) -> float | None:
+    difference = row["difference_p95"]
+    return None if difference is None else float(difference / MILLISECONDS)
+
+
+QUEUE = place_column("Queue")
+LEVEL = column("Level", "level", "level")
+SCENARIO = column("Scenario", "word", "scenario")
+MESSAGES = column("Messages", "count", "messages")
+UTILISATION = column("Utilisation", "share", "utilisation")
+IDLE = column("Idle, groups locked", "duration", "idle_locked_seconds")
+FOLLOWS_LOG = Column(
+    "Follows the log",
+    "word",
+    lambda row: FOLLOWS[row["verdict"]],
+    ("verdict",),
+    lambda row: row["verdict"] != "calibrated",
 )
-CURVE = ("scenario", "queue", "readers", "served", "p95", "utilisation", "idle_locked_seconds", "calibrated")
+WAITS = Table(
+    "replay-waits",
+    "Waits by queue and level",
+    [
+        QUEUE,
+        LEVEL,
+        SCENARIO,
+        MESSAGES,
+        column("Left waiting", "count", "unserved"),
+        _wait("Median wait", "wait_p50"),
+        _wait("95% below", "wait_p95"),
+        FOLLOWS_LOG,
+    ],
+    first="first by queue",
+    empty="nothing was played.",
+)
+"""On the page: a row for each scenario, by its levels."""
+RECORDED_WAITS = Table(
+    "replay-recorded-waits",
+    "Waits by queue and recorded level",
+    [
+        QUEUE,
+        LEVEL,
+        MESSAGES,
+        _wait("Median wait", "wait_p50", "actual"),
+        _wait("95% below", "wait_p95", "actual"),
+        _wait("95% below, proposed", "wait_p95", "proposed"),
+        Column("Difference", "duration", _difference),
+        FOLLOWS_LOG,
+    ],
+    empty=WAITS.empty,
+)
+"""On the console: the same messages in both scenarios."""
+QUEUES = Table(
+    "replay-queues",
+    "Queues",
+    [
+        QUEUE,
+        SCENARIO,
+        column("Readers", "count", "readers"),
+        UTILISATION,
+        column("Most ready", "count", "most_ready"),
+        IDLE,
+        FOLLOWS_LOG,
+    ],
+)
+CURVE = Table(
+    "replay-curve",
+    "Waits by number of readers",
+    [
+        QUEUE,
+        SCENARIO,
+        column("Readers", "count", "readers"),
+        column("Served", "count", "served"),
+        _wait("95% below", "wait_p95"),
+        UTILISATION,
+        IDLE,
+        FOLLOWS_LOG,
+    ],
+)
 
 
 def sentence(report: Mapping[str, Any]) -> str:
@@ -37,9 +123,9 @@ def sentence(report: Mapping[str, Any]) -> str:
         )
     if report["proposes"]:
         parts = [
-            f"level {row['level']} of {format_queue(row)} waits {_time(abs(row['difference_p95']))} {word}"
+            f"level {row['level']} of {format_queue(row)} waits {format_wait(abs(by))} {word}"
             for row, word in ((report["gains_most"], "less"), (report["pays_most"], "longer"))
-            if row
+            if row and (by := _difference(row))
         ]
         if not parts:
             return f"The proposal changes no wait at percentile 95 that is known; {trust}."
@@ -51,18 +137,9 @@ def sentence(report: Mapping[str, Any]) -> str:
 
 def _trust(report: Mapping[str, Any]) -> str:
     """Tell how far the figures can be trusted."""
-    counts = report["calibration"]
-    faults, unknown, queues = counts["off"], counts["unknown"], format_count(counts["queues"], "queue")
-    if report["from"] == report["to"]:
-        trust = "the period is empty, so nothing can be compared with the log"
-    elif faults:
-        trust = f"the replay does not follow the log in {faults:,} of {queues}, so mistrust the figures there"
-    elif not unknown:
-        trust = f"the replay follows the log in all of {queues}"
-    else:
-        trust = f"the replay follows the log in {counts['queues'] - unknown:,} of {queues}"
-    if unknown and report["from"] != report["to"]:
-        trust += f"; in {unknown:,} of {queues} nothing can be compared with the log"
+    trust = "the period is empty, so nothing can be compared with the log"
+    if report["from"] != report["to"]:
+        trust = describe_calibration(**report["calibration"])
     if not report["has_queue_events"]:
         trust += (
             "; the log has no queue events, so it does not say how long work takes: what was received takes "
@@ -76,46 +153,33 @@ def _trust(report: Mapping[str, Any]) -> str:
     return trust
 
 
+def describe_calibration(queues: int, off: int, unknown: int) -> str:
+    """Tell in how many queues the scenario actual follows the log."""
+    of = format_count(queues, "queue")
+    if off:
+        told = f"the replay does not follow the log in {off:,} of {of}, so mistrust the figures there"
+    elif not unknown:
+        return f"the replay follows the log in all of {of}"
+    else:
+        told = f"the replay follows the log in {queues - unknown:,} of {of}"
+    return f"{told}; in {unknown:,} of {of} nothing can be compared with the log" if unknown else told
+
+
 def print_replay(report: Mapping[str, Any]) -> None:
     """Print the assumptions, the answer, waits by level, queues, and the drain or the curve."""
     console = open_console()
     console.print(ASSUMED, soft_wrap=True)
     span = f"{format_instant(report['from'])} to {format_instant(report['to'])}"
     console.print(f"{span}: {sentence(report)}", style="bold", soft_wrap=True)
-    waits = [
-        {
-            "queue": format_queue(row),
-            "level": row["level"],
-            "messages": row["messages"],
-            "p50": _figure(row["actual"], "wait_p50"),
-            "p95": _figure(row["actual"], "wait_p95"),
-            "p95 proposed": _figure(row.get("proposed"), "wait_p95"),
-            "difference": None if row["difference_p95"] is None else _signed(row["difference_p95"]),
-            "calibrated": CALIBRATED[row["verdict"]],
-        }
-        for row in report["waits"]
-    ]
-    print_rows(console, "Waits by recorded level", waits, WAITS)
-    print_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
+    print_answer(console, RECORDED_WAITS, report["waits"])
+    print_answer(console, QUEUES, report["queues"])
     for row in report["queues"] if report["drained"] else ():
         when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
         console.print(f"{row['scenario']}: {format_queue(row)} {when}{_mistrust(row)}.", soft_wrap=True)
     if report["curve"]:
-        rows = [{**_of_queue(row), "p95": _figure(row, "wait_p95")} for row in report["curve"]]
-        print_rows(console, "Waits by number of readers", rows, CURVE)
+        print_answer(console, CURVE, report["curve"])
         for row in report["enough"]:
             console.print(f"{_advice(row)}{_mistrust(row)}.", soft_wrap=True)
-
-
-def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
-    share, idle = row["utilisation"], row["idle_locked_seconds"]
-    return {
-        **row,
-        "queue": format_queue(row),
-        "utilisation": None if share is None else f"{share:.0%}",
-        "idle_locked_seconds": None if idle is None else f"{idle:,.1f}",
-        "calibrated": CALIBRATED[row["verdict"]],
-    }
 
 
 def _advice(row: Mapping[str, Any]) -> str:
@@ -128,25 +192,3 @@ def _advice(row: Mapping[str, Any]) -> str:
 
 def _mistrust(row: Mapping[str, Any]) -> str:
     return "" if row["verdict"] == "calibrated" else " (not calibrated)"
-
-
-def _figure(row: Mapping[str, Any] | None, name: str) -> str | None:
-    if row is None:
-        return None
-    if row[name] is not None:
-        return _time(row[name])
-    return None if row["at_least"] is None else f"at least {_time(row['at_least'])}"
-
-
-def _time(ms: float) -> str:
-    """Milliseconds in a readable unit."""
-    seconds = ms / 1000
-    if seconds < 1:
-        return f"{ms:,.4g} ms"
-    if seconds < 120:
-        return f"{seconds:,.4g} s"
-    return f"{seconds / 60:,.1f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
-
-
-def _signed(ms: float) -> str:
-    return f"{'+' if ms > 0 else '-' if ms < 0 else ''}{_time(abs(ms))}"

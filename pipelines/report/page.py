@@ -13,6 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from pipelines.conformance.view import DEVIATIONS, LINKS, QUEUES
 from pipelines.questions.open_messages import NAMES
+from pipelines.replay.view import ASSUMED, WAITS
 from pipelines.report import (
     charts,
     conformance,
@@ -25,6 +26,7 @@ from pipelines.report import (
 from pipelines.report.cells import make_answer
 from pipelines.report.formats import wrap_name
 from pipelines.report.tables import PageData, PageTable
+from pipelines.whatif.view import COMPARED, MOVES, SUMMARY
 
 SCRIPTS = ("tables.js", "fit.js", "choices.js", "pictures.js", "start.js")
 """In the order in which they need each other."""
@@ -68,9 +70,11 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         chosen={table.name: table for table in chosen},
         queues=schedules.make_queue_choices(data),
         instances=schedules.make_instance_choices(data),
+        compared=COMPARED,
+        assumed=ASSUMED,
         whatif_picture=whatif.describe_picture(data),
         replay_pictures=replay.describe_pictures(data),
-        calibration=replay.describe_calibration(data),
+        calibration=replay.describe_verdicts(data),
         conformance=conformance.describe_conformance(data) if "conformance_queues" in data else "",
         run=sections.describe_run(data),
         style=style,
@@ -94,9 +98,10 @@ def _make_tables(data: PageData) -> dict[str, Any]:
         sections.make_night_table(data),
     ]
     if "whatif_summary" in data:
-        tables += whatif.make_whatif_tables(data)
+        tables += [make_answer(table, data) for table in (SUMMARY, MOVES)]
+        tables.append(whatif.make_pair_table(data))
     if "replay_waits" in data:
-        tables.append(replay.make_replay_table(data))
+        tables.append(make_answer(WAITS, data))
     if "conformance_queues" in data:
         tables.append(conformance.make_hour_table(data))
         tables += [make_answer(table, data) for table in (QUEUES, DEVIATIONS, LINKS)]

@@ -1,13 +1,10 @@
 """What the page shows of a replay: how long messages waited, and how many, in both scenarios."""
 
-import math
-
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.console.wording import format_duration, format_number
-from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
+from pipelines.replay.view import WAITS, describe_calibration
 from pipelines.report.formats import format_name
-from pipelines.report.tables import PageData, PageTable, Row, read_table
+from pipelines.report.tables import PageData, PageTable, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -21,30 +18,20 @@ STEPS = 100
 """Points of a distribution: each stands for an equal share of its messages."""
 MOMENTS = 240
 """At which the waiting messages are counted, evenly spread."""
-WAIT_COLUMNS = (
-    *QUEUE,
-    "level",
-    "scenario",
-    "messages",
-    "unserved",
-    "wait_p50",
-    "wait_p95",
-    "at_least",
-    "verdict",
-)
 
 
 def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
     """Read what the page shows of the tables that `priorities replay --out` wrote.
 
     Returns:
-        Tables by name: `replay_waits`, `replay_verdicts` (levels of queues by verdict), `replay_place` (the
+        Tables by name: `replay_waits`, `replay_verdicts` (queues by verdict), `replay_place` (the
         queue whose messages waited longest in sum), and of it `replay_shares` (by scenario and level: which
         share of the messages had started after `seconds`) and `replay_lengths` (messages that wait).
     """
     messages = answers.read(REPLAY_MESSAGES)
     waits = answers.read(REPLAY_WAITS)
-    verdicts = answers.read(REPLAY_CALIBRATION).groupBy("verdict").agg(F.count(F.lit(1)).alias("levels"))
+    of_queues = _find_verdicts(answers.read(REPLAY_CALIBRATION))
+    verdicts = of_queues.groupBy("verdict").agg(F.count(F.lit(1)).alias("queues"))
     place = _find_longest_waiting(messages)
     none = PageTable((), [], 0)
     of_place = {"replay_shares": none, "replay_lengths": none}
@@ -65,7 +52,9 @@ def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
         }
     return {
         "replay_waits": read_table(
-            _with_verdict(waits, answers.read(REPLAY_CALIBRATION)).select(*WAIT_COLUMNS),
+            waits.join(F.broadcast(of_queues), QUEUE, "left")
+            .withColumn("verdict", F.coalesce("verdict", F.lit("unknown")))
+            .select(*WAITS.keys),
             order=[*map(F.col, QUEUE), F.desc("level"), F.col("scenario")],
             limit=WAITS_SHOWN,
         ),
@@ -75,14 +64,12 @@ def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
     }
 
 
-def _with_verdict(waits: DataFrame, calibration: DataFrame) -> DataFrame:
-    """Add `verdict` of the queue: off if one of its levels is, unknown if all are or none was compared."""
+def _find_verdicts(calibration: DataFrame) -> DataFrame:
+    """The `verdict` of each queue: off if one of its levels is, unknown if all are."""
     verdict = F.col("verdict")
     is_off, is_known = (F.max(test.cast("int")) > 0 for test in (verdict == "off", verdict != "unknown"))
     of_queue = F.when(is_off, "off").when(is_known, "calibrated").otherwise("unknown")
-    found = calibration.groupBy(*QUEUE).agg(of_queue.alias("of_queue"))
-    beside = waits.join(F.broadcast(found), QUEUE, "left")
-    return beside.withColumn("verdict", F.coalesce("of_queue", F.lit("unknown")))
+    return calibration.groupBy(*QUEUE).agg(of_queue.alias("verdict"))
 
 
 def _find_longest_waiting(messages: DataFrame) -> dict[str, str] | None:
@@ -133,63 +120,11 @@ def _compute_lengths(messages: DataFrame) -> DataFrame:
     return changed.select("scenario", moment, F.sum("by").over(so_far).alias("waiting"))
 
 
-FOLLOWS = {"calibrated": "yes", "off": "no", "unknown": "not known"}
-"""Whether the scenario actual follows the log, by verdict."""
-MILLISECONDS = 1000
-"""A second."""
-
-
-def make_replay_table(data: PageData) -> HtmlTable:
-    """Make the table of waits."""
-
-    def wait(head: str, key: str) -> TableColumn:
-        def cell(row: Row) -> Cell:
-            value = row[key]
-            if value is None:
-                return EMPTY
-            if 0 < value < MILLISECONDS:
-                return Cell(f"{math.floor(value + 0.5)} ms")
-            return Cell(format_duration(value / MILLISECONDS))
-
-        return TableColumn(head, "duration", lambda row: row[key], cell)
-
-    def follows(row: Row) -> Cell:
-        is_calibrated = row["verdict"] == "calibrated"
-        return Cell(FOLLOWS[row["verdict"]], text_class="" if is_calibrated else "flag")
-
-    return make_table(
-        "replay-waits",
-        "Waits by queue and level",
-        [
-            placed_column("Queue", "queue"),
-            column("Level", "level", "level"),
-            column("Scenario", "word", "scenario"),
-            column("Messages", "count", "messages"),
-            column("Left waiting", "count", "unserved"),
-            wait("Median wait", "wait_p50"),
-            wait("95% below", "wait_p95"),
-            wait("At least", "at_least"),
-            TableColumn("Follows the log", "word", lambda row: FOLLOWS[row["verdict"]], follows),
-        ],
-        data.rows("replay_waits"),
-        note=data.note_left_out("replay_waits", "first by queue"),
-        empty="nothing was played.",
-    )
-
-
-def describe_calibration(data: PageData) -> str:
+def describe_verdicts(data: PageData) -> str:
     """Say how far the scenario actual follows the log."""
-    levels = {row["verdict"]: row["levels"] for row in data.rows("replay_verdicts")}
-
-    def count(verdict: str) -> str:
-        number = levels.get(verdict, 0)
-        return f"{format_number(number)} {'level' if number == 1 else 'levels'}"
-
-    unknown = f"In {count('unknown')} nothing can be compared with the log. " if levels.get("unknown") else ""
-    return (
-        f"The scenario actual follows the log in {count('calibrated')} of queues, and does not in "
-        f"{count('off')}. {unknown}Where it does not, mistrust the row."
-    )
+    queues = {row["verdict"]: row["queues"] for row in data.rows("replay_verdicts")}
+    told = describe_calibration(sum(queues.values()), queues.get("off", 0), queues.get("unknown", 0))
+    return f"{told[:1].upper()}{told[1:]}."
 
 
 def describe_pictures(data: PageData) -> tuple[str, str, str] | None:

@@ -8,14 +8,14 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_number
-from pipelines.report.cells import LEVELS, Cell, HtmlTable, TableColumn, column, make_table, placed_column
+from pipelines.report.cells import LEVELS, HtmlTable, TableColumn, column, make_table
 from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable, Row, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers
 from pipelines.whatif.report import MOST_MOVED, SCOPES, largest_first
-from pipelines.whatif.view import sentence, sentences
+from pipelines.whatif.view import MOVES, sentence, sentences
 from schemas.whatif import (
     WHATIF_ANSWERS,
     WHATIF_AS_OF,
@@ -29,15 +29,6 @@ POINTS = 1000
 """Of the picture: evenly spread over the order that changes most."""
 SUMMARY_SHOWN = 200
 ORDER_KEY = ("kind", "instance", "database", "queue")
-MOVE_COLUMNS = (
-    *ORDER_KEY,
-    "message_id",
-    "position_before",
-    "position_after",
-    "moved",
-    "level_before",
-    "level_after",
-)
 
 
 def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTable]:
@@ -82,7 +73,7 @@ def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTab
             limit=SUMMARY_SHOWN,
         ),
         "whatif_moves": read_table(
-            messages.where("moved <> 0").select(*MOVE_COLUMNS), order=largest_first(), limit=MOST_MOVED
+            messages.where("moved <> 0").select(*MOVES.keys), order=largest_first(), limit=MOST_MOVED
         ),
         "whatif_pairs": read_table(pairs, order=[F.desc("passing_level"), F.desc("passed_level")], limit=100),
         "whatif_place": PageTable(ORDER_KEY, [list(place.values())] if place else [], 1 if place else 0),
@@ -126,53 +117,7 @@ def _read_points(messages: DataFrame, place: dict[str, str | None]) -> PageTable
     return PageTable(names, shown.rows, total)
 
 
-def make_whatif_tables(data: PageData) -> list[HtmlTable]:
-    """Make the tables of the section."""
-    level = column("Level", "level", "level_before")
-
-    def levels(row: Row) -> Cell:
-        before, after = row["level_before"], row["level_after"]
-        return level.cell_of(row) if before == after else Cell(f"{before} to {after}")
-
-    return [
-        make_table(
-            "whatif-summary",
-            "Who gains and who pays",
-            [
-                column("Name", "name", "name"),
-                column("By", "word", "dimension"),
-                column("Order", "word", "kind"),
-                column("Messages", "count", "messages"),
-                column("Earlier", "count", "gained"),
-                column("Later", "count", "lost"),
-                column("Largest gain", "count", "largest_gain"),
-                column("Largest loss", "count", "largest_loss"),
-                column("Median move", "count", "median_moved"),
-            ],
-            data.rows("whatif_summary"),
-            note=data.note_left_out("whatif_summary", "that change most"),
-            empty="no message moves.",
-        ),
-        make_table(
-            "whatif-moves",
-            "The largest moves",
-            [
-                placed_column("Queue", "queue"),
-                column("Order", "word", "kind"),
-                column("Message", "id", "message_id"),
-                column("From", "count", "position_before"),
-                column("To", "count", "position_after"),
-                column("Moved", "count", "moved"),
-                replace(level, cell=levels),
-            ],
-            data.rows("whatif_moves"),
-            note=data.note_left_out("whatif_moves", "largest"),
-        ),
-        _make_pair_table(data),
-    ]
-
-
-def _make_pair_table(data: PageData) -> HtmlTable:
+def make_pair_table(data: PageData) -> HtmlTable:
     """Make the table with a row for each level that passes, and a column for each that is passed."""
     pairs = {(row["passing_level"], row["passed_level"]): row["pairs"] for row in data.rows("whatif_pairs")}
     passed = [level for level in LEVELS if any(level == each for _, each in pairs)]

@@ -1,12 +1,13 @@
-"""Print a what-if on one screen."""
+"""A what-if: its tables, and its sentences on the console."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pipelines.blocks.tables import Table, column, place_column
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import command_line
-from pipelines.console.tables import print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
@@ -15,8 +16,42 @@ from pipelines.whatif.report import SCOPES
 from pipelines.whatif.request import TODAY
 
 MOST_FINDINGS = 3
-COLUMNS = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
-MOVES = ("kind", "instance", "database", "queue", "message_id", "from", "to", "moved", "level")
+COMPARED = (
+    "This compares the backlog as it was, not as it would have become under the proposed rules: replay "
+    "plays that."
+)
+SUMMARY = Table(
+    "whatif-summary",
+    "Who gains and who pays",
+    [
+        column("Name", "name", "name"),
+        column("By", "word", "dimension"),
+        column("Order", "word", "kind"),
+        column("Messages", "count", "messages"),
+        column("Earlier", "count", "gained"),
+        column("Later", "count", "lost"),
+        column("Largest gain", "count", "largest_gain"),
+        column("Largest loss", "count", "largest_loss"),
+        column("Median move", "count", "median_moved"),
+    ],
+    first="that change most",
+    empty="no message moves.",
+)
+MOVES = Table(
+    "whatif-moves",
+    "The largest moves",
+    [
+        place_column("Queue"),
+        column("Order", "word", "kind"),
+        column("Message", "id", "message_id"),
+        column("From", "count", "position_before"),
+        column("To", "count", "position_after"),
+        column("Moved", "count", "moved"),
+        column("Level before", "level", "level_before"),
+        column("Level after", "level", "level_after"),
+    ],
+    first="largest",
+)
 MOST_SCOPES = 8
 
 
@@ -90,8 +125,7 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide
             soft_wrap=True,
         )
     console.print(
-        f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
-        "replay plays that.",
+        COMPARED,
         soft_wrap=True,
     )
     if since := report["batches_since"]:
@@ -110,10 +144,10 @@ def _print_moves(
     console: Terminal, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
 ) -> None:
     # Gains and losses are printed by level, then by queue and instance.
-    for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", SCOPES)):
+    for title, dimensions in ((f"{SUMMARY.title}, by level before", ("level",)), ("Where", SCOPES)):
         rows = [row for row in moved if row["dimension"] in dimensions]
-        print_rows(console, title, rows[:MOST_SCOPES], COLUMNS)
-    print_rows(console, "The largest moves", map(_in_words, largest), MOVES)
+        print_answer(console, SUMMARY.with_title(title), rows[:MOST_SCOPES])
+    print_answer(console, MOVES, largest)
 
 
 def _print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
@@ -128,13 +162,3 @@ def _print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
     worst = sorted(findings, key=lambda finding: -finding.severity)[:MOST_FINDINGS]
     for finding in worst:
         console.print(f"  {finding.severity} {finding.code.id}: {finding.sentence}", soft_wrap=True)
-
-
-def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:
-    before, after = row["level_before"], row["level_after"]
-    return {
-        **row,
-        "from": row["position_before"],
-        "to": row["position_after"],
-        "level": f"{before}" if before == after else f"{before} -> {after}",
-    }
