@@ -1,6 +1,7 @@
 """The data dictionary: all tables and inputs in Markdown, as they are declared.
 
-`make docs` writes it: python -m schemas.dictionary > docs/data-dictionary.md, then `dev.server_views`.
+`make docs` writes it: python -m schemas.dictionary > docs/data-dictionary.md, then
+`dev.rejection_reasons` and `dev.server_views`.
 """
 
 import sys
@@ -14,8 +15,8 @@ from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 INTRODUCTION = """\
 # Data dictionary
 
-To query the tables, look up their columns, units and nulls here; last come the columns of a server's
-views. `make docs` writes this page.
+To query the tables, look up their columns, units and nulls here; last come the reasons of
+rejected rows and the columns of a server's views. `make docs` writes this page.
 
 Each table is a Delta table in the folder of its name in the warehouse. Times are UTC, with microseconds.
 Levels and priorities are 1 (lowest) to 10 (highest). `?` marks a type whose value may be null. Queries may

@@ -323,7 +323,7 @@ REJECTED_EVENTS = Table(
     columns=(
         required("source", "string", "input"),
         optional("event_id", "string", "event; null if missing or unreadable"),
-        required("reason", "string", "see docs/operations.md"),
+        required("reason", "string", "why: docs/data-dictionary.md#reasons-of-rejected-rows"),
         required("payload", "string", "declared columns as JSON; of a broken row its length"),
         required("run_id", "string", "first run with the row"),
         required("first_seen", "timestamp", "start of that run, UTC"),

@@ -21,21 +21,23 @@ NO_OUTCOME = "no_outcome"
 CONFLICTING_DUPLICATE = "conflicting_duplicate"
 
 REASONS = {
-    BROKEN_ROW: "a JSON line that is not one JSON object, a CSV row of another width than its header, the "
-    "last row of a CSV file without a line end, or text that is no UTF-8",
-    LINE_TOO_LONG: "a line of a text file has more bytes than quality.max_line_bytes allows; it is not read",
-    "unreadable_<column>": "the column's text is no value of its type, such as an event_time of 'yesterday'",
-    "missing_<column>": "a column is null that may not be null for the row's event type",
-    UNKNOWN_EVENT_TYPE: "event_type is none of the input's event types",
-    CONTRADICTS_TYPE: "BEGIN_DIALOG of a target endpoint, or DIALOG_CREATED of an initiator endpoint",
-    OUT_OF_RANGE: "event_time lies before the year 1900 or after 9998",
-    DAY_PRUNED: "event_time lies before the first day that maintain --keep-event-days has left",
-    NO_TIME: "a local time that clocks of the source's zone never show, as they are put forward",
-    HANDLE_UNKNOWN: "no endpoint has had the handle of a mapped row, while the log went on for 31 days",
-    NO_OUTCOME: "no row of a trace has said how a row's transaction ended, while the log went on for 31 days",
-    CONFLICTING_DUPLICATE: "another event of the same UTC day has the same event_id and other content",
+    BROKEN_ROW: "not one JSON object; a CSV row of another width than its header, or without a line end at "
+    "the file's end; text that is not UTF-8 or has a NUL",
+    LINE_TOO_LONG: "more bytes than `quality.max_line_bytes`",
+    "unreadable_<column>": "the text does not have the column's type",
+    "missing_<column>": "null where the event type needs a value",
+    UNKNOWN_EVENT_TYPE: "none of the input's event types",
+    CONTRADICTS_TYPE: "BEGIN_DIALOG of a target, or DIALOG_CREATED of an initiator",
+    OUT_OF_RANGE: "before 1900 or after 9998",
+    DAY_PRUNED: "before the first day that [`maintain --keep-event-days`](operations.md#prune-closed-days) "
+    "has left",
+    NO_TIME: "a local time that the clocks of the source's [zone](exporting.md#your-own-tables) never show",
+    HANDLE_UNKNOWN: "no endpoint has had the row's handle [for 31 days](exporting.md#handles)",
+    NO_OUTCOME: "for 31 days a [trace](exporting.md#traces) has not said how the row's transaction ended",
+    CONFLICTING_DUPLICATE: "an event of the same UTC day and `event_id` [has other "
+    "content](operations.md#duplicates)",
 }
-"""Every reason of `rejected_events`, with one line each."""
+"""Every reason of events in `rejected_events`, with its line in the data dictionary."""
 
 
 def with_reasons(

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ingest.reasons import REASONS
-
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -35,8 +33,3 @@ def test_links(page: Path) -> None:
 def test_jobs_that_are_named_exist(page: Path) -> None:
     named = set(re.findall(r"jobs/\w+\.py", page.read_text(encoding="utf-8")))
     assert [job for job in sorted(named) if not (ROOT / job).exists()] == []
-
-
-def test_every_reason_is_explained() -> None:
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    assert [reason for reason in REASONS if f"- `{reason}`: " not in page] == []

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from dev.rejection_reasons import rejection_reasons
 from dev.server_views import server_views
 from schemas import ACCEPTED, CONTRACTS, TABLES, Column, Table
 from schemas.dictionary import ANSWERS, dictionary
@@ -18,7 +19,8 @@ def all_columns() -> Iterator[tuple[str, Column]]:
 
 
 def test_committed_page_is_the_generated_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == f"{dictionary()}\n{server_views()}", "run make docs"
+    sections = (dictionary(), rejection_reasons(), server_views())
+    assert PAGE.read_text(encoding="utf-8") == "\n".join(sections), "run make docs"
 
 
 def test_page_has_every_table_input_and_column() -> None:
