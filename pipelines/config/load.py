@@ -72,6 +72,7 @@ class Settings:
     snapshot_entries: tuple[model.Snapshot | model.Captures, ...] = ()
     snapshots: tuple[ServerSnapshot, ...] = ()
     left_out: tuple[ServerSnapshot, ...] = ()
+    replaced: tuple[ServerSnapshot, ...] = ()
     places: Places = field(default_factory=Places)
     captures: CapturesRead = field(default_factory=CapturesRead)
     unread_files: tuple[Note, ...] = ()
@@ -221,7 +222,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     if isinstance(captures, CaptureError):
         raise captures
     _require_one_form(views, captures.snapshots)
-    snapshots, left_out = place_snapshots([*read_snapshots(views), *captures.snapshots], places)
+    placed = place_snapshots([*read_snapshots(views), *captures.snapshots], places)
+    snapshots = placed.counted
     require_different_brokers(snapshots)
     rule_files = place_rules(sources.files, places)
     statements, unfit = _stated(rule_files, snapshots)
@@ -252,7 +254,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         expect=expect,
         snapshot_entries=declared.snapshots,
         snapshots=snapshots,
-        left_out=left_out,
+        left_out=placed.left_out,
+        replaced=placed.replaced,
         places=places,
         captures=captures,
         unread_files=(*sources.unread, *unfit, *note_other_case(rule_files, known)),

@@ -36,6 +36,7 @@ from pipelines.ingest.read_input import InputBatch, read_new_input, with_pending
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.sends import write_sends
 from pipelines.ingest.snapshots.monitors import write_monitors
+from pipelines.ingest.snapshots.partners import Key, remove_replaced
 from pipelines.ingest.snapshots.queue_statuses import write_statuses
 from pipelines.ingest.snapshots.read import SnapshotBatch, ViewsRead, take_snapshots
 from pipelines.ingest.snapshots.taken import (
@@ -95,7 +96,8 @@ class NewInput:
     @property
     def is_empty(self) -> bool:
         """Whether the ledger is up to date."""
-        return not self.files and not self.snapshots and not self.is_interrupted and not self.are_bindings_new
+        has_input = self.files or self.snapshots or self.snapshots.replaced
+        return not has_input and not self.is_interrupted and not self.are_bindings_new
 
     @property
     def are_bindings_new(self) -> bool:
@@ -114,7 +116,8 @@ class NewInput:
     def is_small(self) -> bool:
         """Whether files and ledger are small; of a Delta input the size is not known."""
         size = sum(SMALL_INPUT_BYTES + 1 if file.length is None else file.length for file in self.files)
-        return self.completed.is_small and not self.snapshots and size <= SMALL_INPUT_BYTES
+        has_snapshots = self.snapshots or self.snapshots.replaced
+        return self.completed.is_small and not has_snapshots and size <= SMALL_INPUT_BYTES
 
 
 def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
@@ -134,7 +137,11 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
     return NewInput(
         files=find_new_files(settings.inputs.by_name(), files),
         snapshots=find_new_snapshots(
-            warehouse, [*settings.snapshots, *settings.left_out], settings.captures, completed.batch
+            warehouse,
+            [*settings.snapshots, *settings.left_out],
+            settings.captures,
+            completed.batch,
+            settings.replaced,
         ),
         completed=completed,
         bindings=fingerprint(settings),
@@ -196,6 +203,7 @@ def ingest(
         write_moved(warehouse, new.completed.batch, new.snapshots.moved)
         return IngestResult(new.completed, "; ".join(["nothing new", *new.describe_changes()]))
     completed, number, state = new.completed, new.completed.batch + 1, None
+    replaced = new.snapshots.replaced
     # `pipelines.storage.integrity` expects it beside any other table.
     warehouse.create_missing(RUNS)
     with_ends = {row["source"] for row in completed.batches if dict(row["counts"] or {}).get(OUTCOMES)}
@@ -221,11 +229,13 @@ def ingest(
                 # Views of one moment cannot contradict each other.
                 moments = {each.taken_at for each in new.snapshots.snapshots}
                 is_one_moment = number == 1 and not inputs and len(moments) == 1
-                complete = None if is_one_moment else complete_views(warehouse, number, materialize)
+                complete = None if is_one_moment else complete_views(warehouse, number, replaced, materialize)
                 has_new = complete is not None and bool(new.snapshots.snapshots)
-                shown_in = new_views(warehouse, number, materialize) if has_new else None
+                shown_in = new_views(warehouse, number, replaced, materialize) if has_new else None
                 close_at = CloseAt.at(as_of, newest, warehouse.first_day)
-                batch = _plan_batch(settings, inputs, snapshot_batch, complete, shown_in, completed, close_at)
+                batch = _plan_batch(
+                    settings, inputs, snapshot_batch, complete, shown_in, completed, close_at, replaced
+                )
                 state = write_ledger(warehouse, batch, materialize_state)
             # The files were read for the last time. If one grew meanwhile, its last row may be cut off.
             require_unchanged(settings.inputs.by_name(), new.files)
@@ -245,6 +255,7 @@ def ingest(
         for *count, newest_data, more, pending in counts
     ]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
+    remove_replaced(warehouse, replaced)
     remove_tried(warehouse, number)
     warehouse.mark_ids()
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
@@ -439,6 +450,7 @@ def _plan_batch(
     shown_in: DataFrame | None,
     completed: CompletedBatches,
     close_at: CloseAt,
+    replaced: Sequence[Key],
 ) -> Batch:
     by_day = Counter[date]()
     for each in _all_batches(inputs, snapshot_batch):
@@ -462,8 +474,10 @@ def _plan_batch(
         binding_periods=binding_periods(settings.written_catalog, settings.catalog_history),
         has_queue_events=completed.has_queue_events or queue_events > 0,
         has_views_by_hand=any(isinstance(each, Snapshot) for each in settings.snapshot_entries),
-        # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
-        starts_over=not completed.has_queue_events and queue_events > 0,
+        # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now,
+        # and so can rows closed by a snapshot that does not count any more.
+        starts_over=bool(replaced) or (not completed.has_queue_events and queue_events > 0),
+        replaced=replaced,
     )
 
 

@@ -14,6 +14,7 @@ from pipelines.engine.frames import empty_frame, union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
+from pipelines.ingest.snapshots.partners import Key, without_replaced
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import NO_PLACES, Warehouse
@@ -47,9 +48,11 @@ class Batch:
         bindings: the catalog's (instance, database, service, queue), the newest.
         binding_periods: the same of all times.
         has_queue_events: `Ledger.has_queue_events`, with this batch.
-        starts_over: the first queue events change the meaning of all rows, so all are read and written.
+        starts_over: the first queue events, or a snapshot that does not count any more, change the meaning of
+            all rows, so all are read and written.
         places: databases that are left out: their events are written, and nothing is made of them.
         has_views_by_hand: whether snapshots may have rows that RETENTION keeps.
+        replaced: snapshots that earlier batches took and that do not count any more.
     """
 
     number: int
@@ -66,6 +69,7 @@ class Batch:
     starts_over: bool
     places: Places = NO_PLACES
     has_views_by_hand: bool = False
+    replaced: Sequence[Key] = ()
 
     def new_rows(self, table: Table) -> DataFrame | None:
         """The accepted events of the batch of a table, with `batch`; None if there are none."""
@@ -176,8 +180,10 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         rows = warehouse.read(table)
         if not batch.starts_over:
             rows = rows.where(f"closed_on is null or fold = {batch.number}")
-        # Endpoints have no column `batch`.
-        return rows if table is ENDPOINTS else rows.where(f"batch < {batch.number}")
+        if table is ENDPOINTS:
+            return rows  # they have no column `batch`
+        rows = rows.where(f"batch < {batch.number}")
+        return without_replaced(warehouse, table, rows, batch.replaced) if batch.replaced else rows
 
     def rows(table: Table, closed: DataFrame | None) -> Rows:
         return Rows(table, new[table.name], before(table), closed)

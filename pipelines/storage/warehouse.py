@@ -182,14 +182,22 @@ class Warehouse:
 
     def read_with_left_out(self, table: Table) -> DataFrame:
         """`read`, with the rows of databases that are left out."""
+        rows = self.read_with_own_names(table)
+        if table.name not in PLACED or not self.exists(table):
+            return rows
+        return placed(rows, self.places, has_own=OWN[0] in table.names)
+
+    def read_with_own_names(self, table: Table) -> DataFrame:
+        """`read_with_left_out`, under the names that the rows have.
+
+        In tables without `own_instance` these are the names that databases have on their servers.
+        """
         if not self.exists(table):
             return empty_frame(self.spark, table.struct)
         rows = self._load(table)
         if table.partition_by == LEDGER_PARTITIONS and self.first_day is not None:
             rows = rows.where(open_since(self.first_day))
-        if table.name not in PLACED:
-            return rows
-        return placed(rows, self.places, has_own=OWN[0] in table.names)
+        return rows
 
     def read_open(self, table: Table, as_of: datetime) -> DataFrame:
         """The rows of a ledger table that may matter at as_of or later.

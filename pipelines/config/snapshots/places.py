@@ -84,21 +84,40 @@ def _place(name: str) -> Place:
     return instance, database
 
 
-def place_snapshots(
-    snapshots: Iterable[ServerSnapshot], places: Places
-) -> tuple[tuple[ServerSnapshot, ...], tuple[ServerSnapshot, ...]]:
-    """The snapshots that count, under the names of their databases, and those of databases left out.
+@dataclass(frozen=True)
+class PlacedSnapshots:
+    """Snapshots under the names that their databases go by, each group in order.
+
+    Attributes:
+        counted: those that count.
+        left_out: those of databases that are left out.
+        replaced: those that do not count beside one of the writable database.
+    """
+
+    counted: tuple[ServerSnapshot, ...]
+    left_out: tuple[ServerSnapshot, ...]
+    replaced: tuple[ServerSnapshot, ...]
+
+
+def place_snapshots(snapshots: Iterable[ServerSnapshot], places: Places) -> PlacedSnapshots:
+    """Put snapshots under the names of their databases.
 
     Of two snapshots of one database that two servers show at once, the writable one counts.
     """
     placed = [replace(each, place=places.of(each.database_key)) for each in snapshots]
-    counted = [each for each in placed if each.database_key not in places.left_out]
     by_place: dict[Place, list[ServerSnapshot]] = {}
-    for each in counted:
+    for each in placed:
         by_place.setdefault(each.database_key, []).append(each)
-    kept = [each for each in counted if not _is_beside_writable(each, by_place[each.database_key])]
-    _require_different_moments(kept)
-    return in_order(kept), in_order(each for each in placed if each.database_key in places.left_out)
+    counted, left_out, replaced = [], [], []
+    for each in placed:
+        if each.database_key in places.left_out:
+            left_out.append(each)
+        elif _is_beside_writable(each, by_place[each.database_key]):
+            replaced.append(each)
+        else:
+            counted.append(each)
+    _require_different_moments(counted)
+    return PlacedSnapshots(in_order(counted), in_order(left_out), in_order(replaced))
 
 
 def _is_beside_writable(snapshot: ServerSnapshot, others: Iterable[ServerSnapshot]) -> bool:

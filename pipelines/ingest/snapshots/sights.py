@@ -1,6 +1,6 @@
 """Rows of views that show a message, each once for all snapshots that follow each other and show the same."""
 
-from pyspark.sql import DataFrame, Window, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.snapshots.places import OWN
 from pipelines.engine.frames import row_hash
@@ -24,6 +24,12 @@ SAME = (
     *OWN,
 )
 """What a view shows of a message."""
+
+
+def queue_of_view() -> Column:
+    """The queue of a view, behind the first dot: `pipelines.config.snapshots.views.queue_of`."""
+    dot = F.instr("view", ".")
+    return F.when(dot > 0, F.substr("view", dot + 1, F.length("view")))
 
 
 def with_neighbors(views: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pyarrow import fs
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.captures.faults import CaptureFault, describe_fault, raise_faults, short_path
 from pipelines.config.captures.folder import CapturesRead, require_same_content
@@ -18,7 +18,8 @@ from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, fi
 from pipelines.config.snapshots.views import TRANSMISSION, declared
 from pipelines.engine.frames import among, small_frame
 from pipelines.engine.materialize import Materialize
-from pipelines.ingest.snapshots.sights import with_neighbors
+from pipelines.ingest.snapshots.partners import Key, find_replaced, read_views_that_count
+from pipelines.ingest.snapshots.sights import queue_of_view, with_neighbors
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
@@ -39,12 +40,14 @@ class NewSnapshots:
         captures: the captures, also those that show no database.
         moved: captures that were taken, in files that are not known.
         rows: the files with the rows of captures, by view.
+        replaced: snapshots that were taken and do not count beside one of the writable database.
     """
 
     snapshots: Sequence[ServerSnapshot] = ()
     captures: Sequence[KnownCapture] = ()
     moved: Sequence[KnownCapture] = ()
     rows: Mapping[str, Sequence[ViewFile]] = field(default_factory=dict)
+    replaced: Sequence[Key] = ()
 
     def __bool__(self) -> bool:
         """Whether there is anything to take."""
@@ -52,9 +55,20 @@ class NewSnapshots:
 
 
 def find_new_snapshots(
-    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], captures: CapturesRead, batch: int
+    warehouse: Warehouse,
+    snapshots: Sequence[ServerSnapshot],
+    captures: CapturesRead,
+    batch: int,
+    replaced: Sequence[ServerSnapshot] = (),
 ) -> NewSnapshots:
     """The snapshots that no batch up to this one has taken.
+
+    Args:
+        warehouse: the tables.
+        snapshots: those that count, and those of databases that are left out.
+        captures: the captures.
+        batch: the newest completed batch.
+        replaced: snapshots that do not count beside one of the writable database.
 
     Raises:
         CaptureError: a capture that was taken has other content now.
@@ -80,7 +94,8 @@ def find_new_snapshots(
     problems += [_describe_pruned(warehouse, each) for each in found if _is_pruned(warehouse, each)]
     if problems:
         raise InputError(*problems)
-    return NewSnapshots(found, new, captures.moved, captures.rows)
+    taken_before = find_replaced(warehouse, replaced, batch)
+    return NewSnapshots(found, new, captures.moved, captures.rows, taken_before)
 
 
 def _is_pruned(warehouse: Warehouse, snapshot: ServerSnapshot) -> bool:
@@ -232,30 +247,28 @@ def _count_small(snapshot: ServerSnapshot, view: str) -> ViewCounts | tuple[None
     return (0, 0, 0) if declared(view).is_large else (None, None, None)
 
 
-def complete_views(warehouse: Warehouse, number: int, materialize: Materialize) -> DataFrame | None:
+def complete_views(
+    warehouse: Warehouse, number: int, replaced: Sequence[Key], materialize: Materialize
+) -> DataFrame | None:
     """(instance, database, view, taken_at, queue) of all complete views; None if no snapshot was taken.
 
-    `queue` is null where the view is none.
+    `queue` is null where the view is none. Views of `replaced` snapshots are left out.
     """
     if not warehouse.exists(SNAPSHOTS):
         return None
-    taken = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
+    taken = read_views_that_count(warehouse, replaced).where(F.col("batch") <= number)
     if taken.isEmpty():
         return None
-    queue = _queue().alias("queue")
+    queue = queue_of_view().alias("queue")
     return materialize(taken.where("complete").select(*PLACE[:2], "view", "taken_at", queue))
 
 
-def new_views(warehouse: Warehouse, number: int, materialize: Materialize) -> DataFrame:
-    """The views of messages that a batch brings, `with_neighbors` among all that were taken."""
-    of_messages = _queue().isNotNull() | (F.col("view") == TRANSMISSION)
-    views = warehouse.read(SNAPSHOTS).where((F.col("batch") <= number) & of_messages)
-    place = F.coalesce(_queue(), F.lit("")).alias("place")
+def new_views(
+    warehouse: Warehouse, number: int, replaced: Sequence[Key], materialize: Materialize
+) -> DataFrame:
+    """The views of messages that a batch brings, `with_neighbors` among all that count."""
+    of_messages = queue_of_view().isNotNull() | (F.col("view") == TRANSMISSION)
+    views = read_views_that_count(warehouse, replaced).where((F.col("batch") <= number) & of_messages)
+    place = F.coalesce(queue_of_view(), F.lit("")).alias("place")
     moments = views.select(*PLACE[:2], place, F.col("taken_at").alias("seen_at"), "batch")
     return materialize(with_neighbors(moments).where(F.col("batch") == number).drop("batch"))
-
-
-def _queue() -> Column:
-    """The queue of a view, behind the first dot: `pipelines.config.snapshots.views.queue_of`."""
-    dot = F.instr("view", ".")
-    return F.when(dot > 0, F.substr("view", dot + 1, F.length("view")))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.capture_project import CaptureProject
+from tests.support.capture_project import CaptureProject, require_equal
 from tests.support.captures import capture_lines
 from tests.support.factories import NOON, Row, at, message_event
 from tests.support.snapshot_views import conversation, ready, shown, views
@@ -17,12 +17,20 @@ ENDPOINTS = [shown(number, False) for number in (1, 2)]
 
 
 def add(
-    project: CaptureProject, server: str, name: str, taken_at: datetime, messages: list[Row], **own: Any
+    project: CaptureProject,
+    server: str,
+    name: str,
+    taken_at: datetime,
+    messages: list[Row],
+    *,
+    endpoints: list[Row] = ENDPOINTS,
+    number: int | None = None,
+    **own: Any,
 ) -> None:
-    """Write a capture of one database with both endpoints, and these messages in its queue."""
+    """Write a capture of one database with these endpoints, and these messages in its queue."""
     row = {"name": name, "is_honor_broker_priority_on": True, **own}
-    given = views(conversation_endpoints=ENDPOINTS, dbo_TargetQueue=messages, databases=[row])
-    number = len(list(project.captures.iterdir())) + 1
+    given = views(conversation_endpoints=endpoints, dbo_TargetQueue=messages, databases=[row])
+    number = len(list(project.captures.iterdir())) + 1 if number is None else number
     lines = capture_lines({name: given}, server=server, taken_at=taken_at, id=IDS.format(number))
     project.add(lines, f"{number}.jsonl")
 
@@ -104,6 +112,47 @@ def test_the_writable_database_counts_of_two_at_once(tmp_path: Path) -> None:
         "error: snapshots: captures/4.jsonl and captures/5.jsonl show PRESSAG.PressDB at "
         "2026-11-20T13:00:00Z, and not which of the two databases is writable; leave one of the two there"
     ]
+
+
+PARTNERS = {"PRESSAG": ["MILL1.PressDB", "MILL2.PressDB"]}
+OF_PARTNERS = {
+    1: ("MILL2", at(0), [1, 2], [1, 2], "READ_ONLY"),
+    2: ("MILL1", at(0.5), [2, 3], [2, 3], "READ_WRITE"),
+    3: ("MILL2", at(10), [2], [2, 3], "READ_ONLY"),
+    4: ("MILL2", at(20), [2, 3], [2, 3], "READ_ONLY"),
+    5: ("MILL1", at(20), [2], [2, 3], "READ_WRITE"),
+    6: ("MILL1", at(0, day=2), [3], [3], "READ_WRITE"),
+}
+"""Captures by number: server, moment, the conversations of messages and of endpoints, updateability."""
+
+
+@pytest.mark.parametrize("nights", [[[1, 3, 4, 6], [2, 5]], [[1, 4], [3, 6], [5], [2]]])
+def test_the_writable_database_counts_whenever_its_capture_comes(
+    tmp_path: Path, nights: list[list[int]]
+) -> None:
+    """Also where rows are closed that only the other capture shows."""
+    later, once = (CaptureProject(tmp_path / name, aliases=PARTNERS) for name in ("later", "once"))
+    for project, parts in ((later, nights), (once, [[*OF_PARTNERS]])):
+        for numbers in parts:
+            for number in numbers:
+                server, taken_at, messages, conversations, updateability = OF_PARTNERS[number]
+                add(
+                    project,
+                    server,
+                    "PressDB",
+                    taken_at,
+                    [ready(each, False, 0) for each in messages],
+                    endpoints=[shown(each, False) for each in conversations],
+                    number=number,
+                    updateability=updateability,
+                )
+            project.run(at(0, day=3))
+    require_equal(later.comparable(), once.comparable())
+    shown_in = [
+        sorted((row["taken_at"], row["view"], row["instance"]) for row in project.table("snapshots"))
+        for project in (later, once)
+    ]
+    assert shown_in[0] == shown_in[1]
 
 
 def test_a_destination_that_several_databases_could_be(tmp_path: Path) -> None:
