@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.python_workers import Work, run_in_python
 from pipelines.state.endpoints import SIDE

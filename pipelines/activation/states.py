@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 import numpy as np
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
 from pipelines.activation.monitor import Monitor, MonitorReplay
 from pipelines.activation.states import Numbers, QueueEvents, Totals

@@ -9,8 +9,8 @@ from typing import Any
 from pipelines.conformance.backlog import NO_OUTCOME, ConformanceBacklog, Outcomes
 from pipelines.conformance.decisions import Decision, Evaluator
 from pipelines.conformance.deviations import Locks
-from pipelines.conformance.event_codes import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, RECEIVED, STATEMENT
 from pipelines.conformance.groups import ConformanceMessage
+from pipelines.conformance.timeline import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, RECEIVED, STATEMENT
 from pipelines.queue_machine.groups import LAST, arrival_of
 from pipelines.queue_machine.timeline import BITS, KIND
 

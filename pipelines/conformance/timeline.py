@@ -1,18 +1,35 @@
-"""The events of queues, as rows in the order in which they are played."""
+"""The events of queues, as rows in the order in which they are played.
+
+At one instant the event code decides. Decisions come last: the state before a decision has all other events
+of its instant. The order of moves, arrivals, ends and outcomes at one instant does not matter, except that
+locks follow moves.
+"""
 
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.conformance import event_codes as codes
 from pipelines.engine.frames import union_all
 from pipelines.queue_machine.timeline import endpoint_text, row_position
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
-from schemas.events import MOVE
+from schemas.events import MOVE as MOVE_TYPE
 from schemas.keys import QUEUE
+
+MOVE = 0
+ARRIVAL = 1
+END = 2
+GONE = 3
+"""A snapshot shows that a message has left the queue. Its receiver is unknown, so it is no decision."""
+GET_GROUP = 4
+"""A GET CONVERSATION GROUP that locks a group."""
+STATEMENT = 5
+"""A SEND or BEGIN DIALOG of an endpoint of the queue: it locks the group for the moment."""
+RECEIVE = 6
+RECEIVED = 7
+"""A message is received."""
 
 PAYLOAD = {
     "message_id": "string",
@@ -37,7 +54,7 @@ arrived after the endpoint had ended."""
 
 ORDER = ("position",)
 COLUMNS = ("queue_number", *ORDER, *PAYLOAD)
-RECEIPTS = (codes.RECEIVED, codes.GONE)
+RECEIPTS = (RECEIVED, GONE)
 """A message leaves the queue, even if its endpoint does not exist yet."""
 
 
@@ -69,7 +86,7 @@ def timeline(
     )
     ends = endpoints.where("ended_at is not null").select(
         "queue_number",
-        F.lit(codes.END).alias("kind"),
+        F.lit(END).alias("kind"),
         F.col("ended_at").alias("time"),
         *SIDE,
         F.col("first_group_id").alias("group_id"),
@@ -102,8 +119,8 @@ def _message_events(messages: DataFrame) -> DataFrame:
     sent, arrived = (
         F.struct(F.lit(kind).alias("kind"), is_initiator.alias("is_initiator"), F.col(time).alias("time"))
         for kind, is_initiator, time in (
-            (codes.STATEMENT, F.col("sent_by_initiator"), "sent_at"),
-            (codes.ARRIVAL, ~F.col("sent_by_initiator"), "arrived_at"),
+            (STATEMENT, F.col("sent_by_initiator"), "sent_at"),
+            (ARRIVAL, ~F.col("sent_by_initiator"), "arrived_at"),
         )
     )
     payload = {
@@ -114,20 +131,20 @@ def _message_events(messages: DataFrame) -> DataFrame:
         "sequence": F.col("message_sequence_number"),
     }
     rows = messages.withColumn("moment", F.explode(F.array(sent, arrived))).select("*", "moment.*")
-    columns = [F.when(F.col("kind") == codes.ARRIVAL, value).alias(name) for name, value in payload.items()]
+    columns = [F.when(F.col("kind") == ARRIVAL, value).alias(name) for name, value in payload.items()]
     return rows.where("time is not null").select("kind", "time", *SIDE, *columns)
 
 
 def _endpoint_events(endpoint_events: DataFrame) -> DataFrame:
     """Statements that begin dialogs, and moves; the last of several moves at an instant counts."""
     moves = (
-        endpoint_events.where(F.col("event_type") == MOVE)
+        endpoint_events.where(F.col("event_type") == MOVE_TYPE)
         .groupBy(*SIDE, F.col("event_time").alias("time"))
         .agg(F.max_by("conversation_group_id", "event_id").alias("moved_to"))
-        .withColumn("kind", F.lit(codes.MOVE))
+        .withColumn("kind", F.lit(MOVE))
     )
     begun = endpoint_events.where(F.col("event_type") == "BEGIN_DIALOG").select(
-        F.lit(codes.STATEMENT).alias("kind"), F.col("event_time").alias("time"), *SIDE
+        F.lit(STATEMENT).alias("kind"), F.col("event_time").alias("time"), *SIDE
     )
     return moves.unionByName(begun, allowMissingColumns=True)
 
@@ -135,7 +152,7 @@ def _endpoint_events(endpoint_events: DataFrame) -> DataFrame:
 def _receives(ledger: Ledger, numbered: DataFrame) -> DataFrame:
     """Receipts of messages, and statements that lock groups, with the outcomes of their transactions."""
     receipts = ledger.message_events.where("event_type = 'RECEIVED'").select(
-        F.when(F.col("inferred"), codes.GONE).otherwise(codes.RECEIVED).alias("kind"),
+        F.when(F.col("inferred"), GONE).otherwise(RECEIVED).alias("kind"),
         F.col("event_time").alias("time"),
         "conversation_id",
         (~F.col("sent_by_initiator")).alias("is_initiator"),
@@ -149,7 +166,7 @@ def _receives(ledger: Ledger, numbered: DataFrame) -> DataFrame:
         # A RECEIVE that names no group matters for its WHERE alone.
         .where(F.col("conversation_group_id").isNotNull() | (is_receive & F.col("has_where")))
         .select(
-            F.when(is_receive, codes.RECEIVE).otherwise(codes.GET_GROUP).alias("kind"),
+            F.when(is_receive, RECEIVE).otherwise(GET_GROUP).alias("kind"),
             F.col("event_time").alias("time"),
             "queue_number",
             F.col("conversation_group_id").alias("group_id"),
@@ -168,7 +185,7 @@ def _receives(ledger: Ledger, numbered: DataFrame) -> DataFrame:
 def _of_endpoints(endpoints: DataFrame, rows: DataFrame, as_of: datetime) -> DataFrame:
     """Rows of endpoints of the queues; a message arrives at the creation of its endpoint at the earliest."""
     time, created_at, ended_at = F.col("time"), F.col("created_at"), F.col("ended_at")
-    is_arrival, is_receipt = F.col("kind") == codes.ARRIVAL, F.col("kind").isin(*RECEIPTS)
+    is_arrival, is_receipt = F.col("kind") == ARRIVAL, F.col("kind").isin(*RECEIPTS)
     joined = endpoints.join(rows, SIDE).withColumn(
         "time", F.when(is_arrival, F.greatest(time, created_at)).otherwise(time)
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.queue_machine.groups import arrival_of
 from pipelines.queue_machine.timeline import BITS, KIND
-from pipelines.replay import event_codes as codes
+from pipelines.replay import timeline as codes
 from pipelines.replay.backlog import ReplayBacklog, ReplayGroup, ReplayMessage
 
 

@@ -1,4 +1,9 @@
-"""The events of the queues in the period, as rows in the order in which they are played."""
+"""The events of the queues in the period, as rows in the order in which they are played.
+
+At one instant the event code decides: the state at the start of the period comes first. Then arrivals
+precede ends of endpoints, which precede messages that a RECEIVE with WHERE receives, moves, status changes
+and numbers of readers.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +12,31 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
 from pipelines.queue_machine.timeline import endpoint_text, rows_of_kind
-from pipelines.replay import event_codes as codes
 from pipelines.replay.request import Period
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from schemas.events import MOVE
+from schemas.events import MOVE as MOVE_TYPE
 from schemas.keys import QUEUE
+
+START = 0
+"""The queue, with its status at the start of the period."""
+LOCK = 1
+"""A group that is locked until the outcome of a transaction of the log."""
+HOLD = 2
+"""A transaction of the log that keeps a reader busy."""
+ARRIVAL = 3
+"""A message becomes ready."""
+END = 4
+"""An endpoint ends."""
+FILTERED_RECEIPT = 5
+"""A RECEIVE with WHERE receives a message."""
+MOVE = 6
+"""A conversation moves to another group."""
+STATUS = 7
+"""The queue is turned on or off."""
+READERS = 8
+"""The number of readers from now on."""
 
 PAYLOAD = {
     "message_id": "string",
@@ -84,7 +107,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
     within = (F.col("event_time") >= start) & (F.col("event_time") < F.lit(period.end))
     receivers = messages.select(*SIDE, *QUEUE, "created_at").distinct()
     moves = (
-        inputs.ledger.endpoint_events.where(within & (F.col("event_type") == MOVE))
+        inputs.ledger.endpoint_events.where(within & (F.col("event_type") == MOVE_TYPE))
         .select(*SIDE, "event_time", "event_id", "conversation_group_id")
         .join(receivers, SIDE)
         .where("event_time >= created_at")
@@ -98,13 +121,13 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
     filtered = messages.join(inputs.filtered_receipts, "message_id")
     until = F.unix_micros("until")
     parts = [
-        _rows(at_start, start, codes.START, number=is_on.cast("bigint")),
-        _rows(of_queues(inputs.locks), start, codes.LOCK, group_id="conversation_group_id", number=until),
-        _rows(of_queues(inputs.holds), start, codes.HOLD, number=until),
+        _rows(at_start, start, START, number=is_on.cast("bigint")),
+        _rows(of_queues(inputs.locks), start, LOCK, group_id="conversation_group_id", number=until),
+        _rows(of_queues(inputs.holds), start, HOLD, number=until),
         _rows(
             of_queues(messages),
             F.col("ready_at"),
-            codes.ARRIVAL,
+            ARRIVAL,
             message_id="message_id",
             endpoint=endpoint_text(),
             group_id="conversation_group_id",
@@ -120,20 +143,20 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
         _rows(
             of_queues(ends),
             F.col("ended_at"),
-            codes.END,
+            END,
             endpoint=endpoint_text(),
         ),
         _rows(
             of_queues(filtered),
             F.col("left_at"),
-            codes.FILTERED_RECEIPT,
+            FILTERED_RECEIPT,
             message_id="message_id",
             endpoint=endpoint_text(),
         ),
         _rows(
             of_queues(moves),
             F.col("event_time"),
-            codes.MOVE,
+            MOVE,
             tie="event_id",
             endpoint=endpoint_text(),
             group_id="conversation_group_id",
@@ -141,11 +164,11 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
         _rows(
             of_queues(altered),
             F.col("event_time"),
-            codes.STATUS,
+            STATUS,
             tie="event_id",
             number=(F.upper("queue_status") != "OFF").cast("bigint"),
         ),
-        _rows(of_queues(inputs.readers), F.col("moment"), codes.READERS, number="readers"),
+        _rows(of_queues(inputs.readers), F.col("moment"), READERS, number="readers"),
     ]
     return _for_machines(union_all(parts), by_proposal)
 

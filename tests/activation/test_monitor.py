@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
 from pipelines.activation.monitor import Monitor, MonitorReplay
 from pipelines.activation.states import QueueEvents

@@ -6,7 +6,7 @@ a arrives, r is received by t, s by another transaction that gives nothing back,
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 from pipelines.activation.ready import PERIODS, Event, periods_of, received_once, redelivered
 from pipelines.storage.collect import micros
 from schemas.events import MESSAGES, QUEUE_FACTS

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 from pipelines.activation.ready import PERIODS
 from pipelines.activation.timeline import period_rows, queue_event_rows
 from pipelines.storage.collect import micros

@@ -2,7 +2,7 @@
 
 from pyspark.sql import functions as F
 
-from pipelines.activation import event_codes as codes
+from pipelines.activation import timeline as codes
 from pipelines.activation.checks import Clock
 from pipelines.activation.monitor import Monitor
 from pipelines.activation.workers import TOTALS, activation, replay_monitors

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.conformance import event_codes as codes
+from pipelines.conformance import timeline as codes
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import PAYLOAD
 from pipelines.queue_machine.timeline import BITS

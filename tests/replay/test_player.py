@@ -7,7 +7,7 @@ from statistics import mean, stdev
 import pytest
 
 from pipelines.queue_machine.timeline import BITS
-from pipelines.replay import event_codes as codes
+from pipelines.replay import timeline as codes
 from pipelines.replay.player import Machine, Player
 
 SECOND = 1_000_000
