@@ -3,16 +3,32 @@
 All times are whole microseconds since the epoch; docs/conformance.md has the definitions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipelines.conformance.backlog import NO_OUTCOME, ConformanceBacklog, Outcomes
-from pipelines.conformance.decisions import Decision, Evaluator
+from pipelines.conformance.decisions import COUNTS, HOURLY, Decision, Evaluator
 from pipelines.conformance.deviations import Locks
 from pipelines.conformance.groups import ConformanceMessage
 from pipelines.conformance.timeline import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, RECEIVED, STATEMENT
 from pipelines.queue_machine.groups import LAST, arrival_of
 from pipelines.queue_machine.timeline import BITS, KIND
+from pipelines.queue_machine.workers import Columns
+
+DEVIATION = {
+    "at": "bigint",
+    "transaction_id": "string",
+    "conversation_group_id": "string",
+    "level": "int",
+    "best_level": "int",
+    "passed_groups": "bigint",
+    "class": "string",
+    "witness_message_id": "string",
+}
+"""The columns of `conformance_deviations`; null in other rows."""
+RESULTS = {**DEVIATION, "hour": "bigint", **dict.fromkeys(COUNTS, "bigint"), "blind": "double"}
+"""The results of a queue: a row per deviation, with `at`; one per `hour` since the epoch, with `HOURLY`; and
+one with its totals."""
 
 
 class Queue:
@@ -35,20 +51,15 @@ class Queue:
         self.evaluator = Evaluator(self._backlog, self._locks, tolerance)
         self._start = start
         self._now = -LAST
-        self._position = -LAST
         self._decisions: dict[tuple[str | None, str], Decision] = {}
         self._receives: list[tuple[str | None, str | None, bool, Outcomes]] = []
 
     def play(self, columns: Sequence[list[Any]]) -> None:
-        """Play the next events: the columns of `pipelines.conformance.timeline`, from position on.
-
-        Raises:
-            RuntimeError: the engine did not keep the order.
-        """
+        """Play the next events: the columns of `pipelines.conformance.timeline`, from position on."""
         backlog, locks, decisions, receives = self._backlog, self._locks, self._decisions, self._receives
         messages, dropped = backlog.messages, backlog.dropped
         moved, touched = backlog.moved, backlog.touched
-        last, now = self._position, self._now
+        now = self._now
         for (
             position,
             message_id,
@@ -66,9 +77,6 @@ class Queue:
             rolled_back,
             is_outside,
         ) in zip(*columns, strict=True):
-            if position < last:
-                raise RuntimeError("the engine did not keep the order of what happened on a queue")
-            last = position
             time, kind = position >> BITS, position & KIND
             if time != now:
                 if decisions or receives or backlog.next_outcome <= now:
@@ -114,13 +122,28 @@ class Queue:
                     dropped.discard(message_id)
             else:
                 self._end_or_move(kind, now, endpoint, name)
-        self._position, self._now = last, now
+        self._now = now
 
     def finish(self) -> None:
         """Play what is left after the last event."""
         self._end_instant(self._now)
         self._pass_time(LAST)
         self.evaluator.finish()
+
+    def take_results(self, *, is_last: bool) -> Iterator[Columns]:
+        """The deviations since the last call; at the end the hours and the totals too."""
+        if is_last:
+            self.finish()
+        evaluator = self.evaluator
+        if rows := evaluator.deviations:
+            attributes = {name: "kind" if name == "class" else name for name in DEVIATION}
+            yield {name: [getattr(row, of) for row in rows] for name, of in attributes.items()}
+            rows.clear()
+        if is_last:
+            sums = zip(*evaluator.hours.values(), strict=True)
+            yield {"hour": list(evaluator.hours), **dict(zip(HOURLY, sums, strict=False))}
+            totals = {name: [count] for name, count in evaluator.counts.items()}
+            yield {**totals, "blind": [evaluator.blind]}
 
     def _end_or_move(self, kind: int, now: int, endpoint: str, group: str) -> None:
         """End or move an endpoint: both are statements that lock its group."""

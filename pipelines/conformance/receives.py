@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.conformance.workers import compare_receives
+from pipelines.conformance.queue import RESULTS, Queue
+from pipelines.conformance.timeline import COLUMNS, ORDER
 from pipelines.engine.materialize import Materialize
+from pipelines.queue_machine.workers import run_queues
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
 
 MICROSECOND = timedelta(microseconds=1)
@@ -45,15 +47,15 @@ def receives_at(
         tolerance: events closer than this to a decision are treated as simultaneous with it.
         materialize: computes a frame once.
     """
-    results = compare_receives(
-        request.timeline,
-        start=request.start,
-        tolerance=tolerance // MICROSECOND,
-        has_queue_events=request.has_queue_events,
-    )
+    start, micros, has_queue_events = request.start, tolerance // MICROSECOND, request.has_queue_events
+
+    def begin(_: int) -> Queue:
+        return Queue(start=start, tolerance=micros, has_queue_events=has_queue_events)
+
+    results = run_queues(request.timeline, COLUMNS, ORDER, begin, RESULTS)
     rows = F.broadcast(request.numbered).join(materialize(results), "queue_number")
     rows = rows.withColumn("as_of", F.lit(request.as_of))
-    unknown = () if request.has_queue_events else UNKNOWN_WITHOUT_QUEUE_EVENTS
+    unknown = () if has_queue_events else UNKNOWN_WITHOUT_QUEUE_EVENTS
     totals = rows.where("at is null and hour is null and (decisions > 0 or where_clause > 0)").withColumns(
         {
             "fitness": _share_not_passed("passable"),

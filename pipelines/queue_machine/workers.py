@@ -10,6 +10,8 @@ from pipelines.engine.ordered import sort_within_keys, split_by_key
 from pipelines.engine.python_workers import Work, run_in_python
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 OUTPUT_ROWS = 8192
@@ -19,34 +21,41 @@ Columns = Mapping[str, Sequence[Any]]
 """Rows by column, all equally long; columns that are left out are null."""
 
 
-class QueuePlayer(Protocol):
+Values_contra = TypeVar("Values_contra", contravariant=True)
+
+
+class QueuePlayer(Protocol[Values_contra]):
     """Plays the events of one queue."""
 
-    def play(self, columns: Sequence[list[Any]]) -> None:
-        """Play the next events: a list for each column, all equally long."""
+    def play(self, columns: Sequence[Values_contra]) -> None:
+        """Play the next events: the values of each column, all equally long."""
+
+    def take_results(self, *, is_last: bool) -> Iterable[Columns]:
+        """Take the results since the last call; `is_last` if no event follows."""
 
 
-PLAYER = TypeVar("PLAYER", bound=QueuePlayer)
+Begin = Callable[[int], QueuePlayer[Any]]
+"""Makes the player of a number, before any event."""
 
 
 def run_queues(
     events: DataFrame,
     columns: Sequence[str],
     order: Sequence[str],
-    begin: Callable[[int], PLAYER],
-    take_results: Callable[[PLAYER, bool], Iterable[Columns]],
+    begin: Begin,
     types: Mapping[str, str],
+    *,
+    in_numpy: bool = False,
 ) -> DataFrame:
     """Play each queue in one task; memory grows with its backlog, not with its events.
 
     Args:
         events: the names of `columns` and `order`.
-        columns: the first one is the number of a player; the others are played.
-        order: the columns that order the rows of a player.
-        begin: makes the player of a number, before any event.
-        take_results: takes the results of a player since the last call; its second argument is true at the
-            end.
+        columns: the first one is the number of a player; the others, from `position` on, are played.
+        order: the columns that order the rows of a player, from `position` on.
+        begin: makes the player of a number.
         types: the columns of results, beside the number.
+        in_numpy: whether a player gets numpy arrays in place of lists. They need no process of their own.
 
     Returns:
         The first of `columns`, and `types`; no order.
@@ -55,28 +64,49 @@ def run_queues(
     ddl = ", ".join(f"{name} {type}" for name, type in types.items())
     order_only = [name for name in order if name not in columns]
     ordered = sort_within_keys(events.select(*columns, *order_only), columns[0], order).drop(*order_only)
-    return run_in_python(ordered, _play(len(columns), begin, take_results, types), ddl)
+    work = _play(len(columns), begin, types, in_numpy=in_numpy)
+    return ordered.mapInArrow(work, ddl) if in_numpy else run_in_python(ordered, work, ddl)
 
 
-def _play(
-    width: int,
-    begin: Callable[[int], PLAYER],
-    take_results: Callable[[PLAYER, bool], Iterable[Columns]],
-    types: Mapping[str, str],
-) -> Work:
+def require_order(positions: "npt.NDArray[np.int64]", last: int | None) -> int:
+    """Require positions that do not decrease.
+
+    Args:
+        positions: the next positions of a player; at least one.
+        last: the position before them; None before the first.
+
+    Returns:
+        The last one.
+
+    Raises:
+        RuntimeError: the engine did not keep the order.
+    """
+    first = positions[0] if last is None else last
+    if positions[0] < first or (positions[1:] < positions[:-1]).any():
+        raise RuntimeError("the engine did not keep the order of what happened on a queue")
+    return int(positions[-1])
+
+
+def _play(width: int, begin: Begin, types: Mapping[str, str], *, in_numpy: bool) -> Work:
     """The work of `run_queues` on batches whose first `width` columns are played."""
 
+    def read(column: "pa.Array") -> Any:
+        return column.to_numpy(zero_copy_only=False) if in_numpy else column.to_pylist()
+
     def work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
-        gc.set_threshold(GARBAGE)
+        if not in_numpy:
+            gc.set_threshold(GARBAGE)
         output = _Output(types)
-        player: PLAYER | None = None
+        player: QueuePlayer[Any] | None = None
+        position: int | None = None
         for number, batch, is_last in split_by_key(batches):
             player = player or begin(number)
-            player.play([column.to_pylist() for column in batch.columns[1:width]])
-            for results in take_results(player, is_last):
+            position = require_order(batch.column(1).to_numpy(), position)
+            player.play([read(column) for column in batch.columns[1:width]])
+            for results in player.take_results(is_last=is_last):
                 output.add(number, results)
             if is_last:
-                player = None
+                player = position = None
             if output.rows >= OUTPUT_ROWS:
                 yield output.take_batch()
         if output.rows:

@@ -3,15 +3,38 @@
 All times are whole microseconds since the epoch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 from pipelines.queue_machine.groups import arrival_of
 from pipelines.queue_machine.timeline import BITS, KIND
+from pipelines.queue_machine.workers import Columns
 from pipelines.replay import timeline as codes
 from pipelines.replay.backlog import ReplayBacklog, ReplayGroup, ReplayMessage
+
+MESSAGE = {
+    "message_id": "string",
+    "arrived": "bigint",
+    "started": "bigint",
+    "finished": "bigint",
+    "receive_number": "bigint",
+    "level": "int",
+    "estimated": "boolean",
+    "gone": "bigint",
+}
+"""A message that was played. `gone` is the end of its endpoint, if that removed the message."""
+TOTALS = {
+    "readers": "bigint",
+    "busy": "bigint",
+    "available": "bigint",
+    "idle_locked": "bigint",
+    "most_ready": "bigint",
+    "empty_at": "bigint",
+}
+"""The totals of one machine, in a row without message_id."""
+RESULTS = {**MESSAGE, **TOTALS}
 
 
 @dataclass(frozen=True)
@@ -41,8 +64,7 @@ class Player:
     outcomes of transactions that were open at its start are played.
 
     Attributes:
-        finished: a tuple per message that is finished: message_id, arrived, started, finished,
-            receive_number, level, estimated, gone. The caller removes them.
+        finished: a tuple of `MESSAGE` per message that is finished since `take_results`.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -50,7 +72,6 @@ class Player:
         self.finished: list[tuple[Any, ...]] = []
         self._machine, self._backlog = machine, ReplayBacklog()
         self._now = machine.start
-        self._position = machine.start << BITS
         self._on = True
         self._readers = machine.readers or 0
         self._known = machine.readers is not None
@@ -65,12 +86,8 @@ class Player:
         """Reader-microseconds: busy, available, and idle while only locked groups are ready."""
 
     def play(self, columns: Sequence[list[Any]]) -> None:
-        """Play the next events: the columns of `pipelines.replay.timeline`, from position to estimated.
-
-        Raises:
-            RuntimeError: the engine did not keep the order.
-        """
-        arrive, last = self._backlog.arrive, self._position
+        """Play the next events: the columns of `timeline.PLAYED` from position on."""
+        arrive = self._backlog.arrive
         for (
             position,
             message_id,
@@ -84,9 +101,6 @@ class Player:
             number,
             is_estimated,
         ) in zip(*columns, strict=True):
-            if position < last:
-                raise RuntimeError("the engine did not keep the order of what happened on a queue")
-            last = position
             time, kind = position >> BITS, position & KIND
             if time > self._now:
                 self._settle()
@@ -99,13 +113,21 @@ class Player:
                 self._play_endpoint_event(kind, endpoint, message_id, group)
             else:
                 self._play_queue_event(kind, group, number)
-        self._position = last
+
+    def take_results(self, *, is_last: bool) -> Iterator[Columns]:
+        """The messages that are finished since the last call; at the end the totals too."""
+        totals = self.finish() if is_last else None
+        if self.finished:
+            yield dict(zip(MESSAGE, zip(*self.finished, strict=True), strict=True))
+            self.finished.clear()
+        if totals:
+            yield {name: [value] for name, value in totals.items()}
 
     def finish(self) -> dict[str, int | None]:
         """Play the rest of the period, and beyond it if the machine drains.
 
         Returns:
-            `workers.TOTALS`; messages that were not served are in `finished`.
+            `TOTALS`; messages that were not served are in `finished`.
         """
         machine = self._machine
         self._settle()

@@ -14,12 +14,12 @@ from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
+from pipelines.queue_machine.workers import run_queues
 from pipelines.replay.inputs import Sources, replay_inputs
-from pipelines.replay.player import Machine
+from pipelines.replay.player import RESULTS, Machine, Player
 from pipelines.replay.request import PROPOSED, Period, ReplayRequest, find_queues, list_variants
 from pipelines.replay.tables import ReplayTables, make_tables
-from pipelines.replay.timeline import timeline
-from pipelines.replay.workers import play_machines
+from pipelines.replay.timeline import ORDER, PLAYED, timeline
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import read_completed_batches
@@ -68,13 +68,14 @@ def open_replay(warehouse: Warehouse, settings: Settings, request: ReplayRequest
             for variant in variants
         ]
         by_proposal = [variant.scenario == PROPOSED for variant in variants]
-        played = materialize(play_machines(timeline(inputs, numbered, period, by_proposal), machines))
+        events = timeline(inputs, numbered, period, by_proposal)
+        played = run_queues(events, PLAYED, ORDER, lambda machine: Player(machines[machine]), RESULTS)
         rows = [
             (machine, variant.scenario, variant.readers, variant.is_of_curve, *name)
             for machine, (name, variant) in enumerate((name, each) for name in names for each in variants)
         ]
         described = small_frame(warehouse.spark, rows, MACHINES)
-        yield make_tables(played, described, inputs, period, materialize)
+        yield make_tables(materialize(played), described, inputs, period, materialize)
 
 
 def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> None:

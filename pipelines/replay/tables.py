@@ -48,7 +48,8 @@ def make_tables(
     """Make the tables.
 
     Args:
-        played: `workers.play_machines`, materialized.
+        played: (machine, `player.RESULTS`), materialized: per machine a row per message and one with its
+            totals. Times are microseconds.
         machines: (machine, scenario, given_readers, of_curve, instance, database, queue), unique by the
             first.
         inputs: the inputs of the replay.

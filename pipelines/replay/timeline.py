@@ -56,7 +56,9 @@ moment in microseconds (of LOCK and HOLD; null without an end), a number of read
 off."""
 
 ORDER = ("position", "tie")
-COLUMNS = ("machine", *ORDER, *(name for name in PAYLOAD if name != "proposed"))
+PLAYED = ("machine", "position", *(name for name in PAYLOAD if name != "proposed"))
+"""The number of a machine, and the columns that it plays."""
+COLUMNS = (*PLAYED, "tie")
 
 
 @dataclass(frozen=True)

@@ -90,12 +90,6 @@ def test_every_group_that_was_passed_has_to_be_named() -> None:
         assert [each.kind for each in deviations if each.conversation_group_id == "low"] == [kind]
 
 
-def test_an_order_that_the_engine_did_not_keep_is_seen() -> None:
-    rows = table([arrival(4, "a", "g", 5), arrival(5, "b", "g", 5)])
-    with pytest.raises(RuntimeError, match="did not keep the order"):
-        play(rows.take([1, 0]))
-
-
 GET_HIGH = row(20, codes.GET_GROUP, group_id="high", transaction_id="t2", committed=99)
 OVER, OWN = {"committed": 40}, {"transaction_id": "t"}
 WAITING = [arrival(0, "a", "high", 8), arrival(0, "b", "low", 5)]

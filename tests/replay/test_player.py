@@ -74,12 +74,6 @@ def test_more_readers_find_only_locked_groups() -> None:
     assert (totals["busy"], totals["idle_locked"]) == (3 * SECOND, 2 * SECOND)
 
 
-def test_an_order_that_the_engine_did_not_keep_is_seen() -> None:
-    rows = [arrival(5, 0, 5, 1), arrival(4, 1, 5, 1)]
-    with pytest.raises(RuntimeError, match="did not keep the order"):
-        play(Player(machine(10)), rows)
-
-
 def test_a_conversation_is_as_old_as_its_oldest_arrival_since_it_was_empty() -> None:
     def ready(time: int, arrived: int, conversation: str) -> tuple[object, ...]:
         position = (time << BITS) + codes.ARRIVAL
