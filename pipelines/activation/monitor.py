@@ -92,7 +92,7 @@ class Monitor:
 
 
 class MonitorReplay:
-    """The monitor of a queue: play its events in order, batch by batch, and finish with the last batch.
+    """The monitor of a queue: play its events in order, batch by batch, then finish.
 
     Events before the window only set the state: the monitor checks within the window.
     """
@@ -119,15 +119,14 @@ class MonitorReplay:
         self._now = int(now[-1])
         return self._runs(self._decide(find_checks(played, states, before, now, self._clock)))
 
-    def finish(self, played: QueueEvents) -> tuple[Checks, Totals]:
-        """Play the last events, and the rest of the window.
+    def finish(self) -> tuple[Checks, Totals]:
+        """Play the rest of the window after the last event.
 
         Returns:
             The last runs, and the totals.
         """
         over = (self._clock.end, codes.OVER, 0)
-        columns = zip(played, over, strict=True)
-        runs = self.play(QueueEvents(*(np.concatenate((column, [last])) for column, last in columns)))
+        runs = self.play(QueueEvents(*(np.array([value], np.int64) for value in over)))
         self._totals.waits_without_end = sum(
             begun < self._clock.start for begun in self._state.waiting.values()
         )

@@ -19,6 +19,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.activation import timeline as codes
 from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.python_workers import Work, run_in_python
+from pipelines.queue_machine.timeline import BITS, KIND, row_position
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def redelivered(
 
 
 def _position(time: str, rank: int) -> Column:
-    return codes.row_position(F.col(time), rank).alias("position")
+    return row_position(F.col(time), rank).alias("position")
 
 
 class Event(NamedTuple):
@@ -162,7 +163,7 @@ class Message:
 
     def play(self, event: Event, start: int) -> Period | None:
         """Play the next event; return the period that it ends, if any."""
-        time, rank = divmod(event.position, codes.RANKS)
+        time, rank = event.position >> BITS, event.position & KIND
         if rank == codes.ARRIVALS and not self.has_ended:
             self.ready_from = time
         elif rank == codes.QUEUE_EVENTS and self.holder is not None and self.holder == event.t:

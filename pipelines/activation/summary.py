@@ -65,21 +65,23 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
         The `activation_summary` table without as_of: one row per monitored queue.
     """
     # Whole microseconds: a sum of fractions depends on the order of the rows.
-    length = F.col("run.until") - F.col("run.first_check")
-    is_short = F.col("run.suppressed_by") == "max_queue_readers"
+    length = F.col("until") - F.col("first_check")
+    is_short = F.col("suppressed_by") == "max_queue_readers"
     runs = (
         parts.replay.where("ordinal > 0")
         .groupBy("queue_number")
         .agg(
             (F.sum(length) / SECOND).alias("need_seconds"),
             (F.sum(F.when(is_short, length)) / SECOND).alias("short_seconds"),
-            F.sum(F.when(F.col("run.occurs"), F.col("run.checks"))).alias("activations"),
+            F.sum(F.when(F.col("occurs"), F.col("checks"))).alias("activations"),
         )
     )
     totals = parts.replay.where("ordinal = 0").select(
         "queue_number",
-        *[f"totals.{name}" for name in (*COUNTED, "most_ready_at", "off_since")],
-        F.col("totals.is_on").alias("was_left_on"),
+        *COUNTED,
+        "most_ready_at",
+        "off_since",
+        F.col("is_on").alias("was_left_on"),
     )
     not_ready = (
         parts.periods.where("not_ready > 0")
@@ -132,7 +134,7 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
 
 def most_ready(replay: DataFrame) -> DataFrame:
     """(queue_number, moment): when most messages were ready, in microseconds; no row without any."""
-    moment = F.col("totals.most_ready_at")
+    moment = F.col("most_ready_at")
     return replay.where((F.col("ordinal") == 0) & moment.isNotNull()).select(
         "queue_number", moment.alias("moment")
     )

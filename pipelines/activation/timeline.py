@@ -8,6 +8,9 @@ endpoint ended.
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.engine.frames import union_all
+from pipelines.queue_machine.timeline import event_rows, row_position
+
 ARRIVAL = 0
 """A message arrives, and the monitor checks."""
 TAKEN = 1
@@ -44,16 +47,12 @@ NO_SESSION = -(2**63)
 
 ARRIVALS, RECEIVES, ENDS, QUEUE_EVENTS = range(4)
 """The ranks of events at one instant."""
-RANKS = 4
 
-ORDER = ("position", "event_id", "kind")
-COLUMNS = ("queue_number", *ORDER, "number")
-"""`position` is `row_position`; `number` is the session, or the number of messages."""
-
-
-def row_position(time: Column, rank: int) -> Column:
-    """A moment in microseconds, and the rank at that moment, as one number that compares the same way."""
-    return time * F.lit(RANKS) + F.lit(rank)
+TYPES = {"kind": "int", "number": "bigint"}
+"""`number` is the session, or the number of messages."""
+ORDER = ("position", "tie", "kind")
+PLAYED = ("queue_number", "position", *TYPES)
+"""The number of a queue, and the columns that its monitor plays; `position` has the rank as its code."""
 
 
 def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
@@ -65,35 +64,21 @@ def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
     """
     begin, until = F.col("ready_from"), F.col("ready_until")
     before = periods.where((begin < start) & (until.isNull() | (until >= start))).groupBy("queue_number")
-    ready_before = before.agg(F.count(F.lit(1)).alias("number")).select(
-        "queue_number",
-        # The instant before the window.
-        row_position(F.lit(start - 1).cast("bigint"), ARRIVALS).alias("position"),
-        F.lit("").alias("event_id"),
-        _kind(READY_BEFORE),
-        "number",
-    )
+    ready_before = before.agg(F.count(F.lit(1)).alias("number"))
+    # The instant before the window.
+    instant_before = F.lit(start - 1).cast("bigint")
     begun = periods.where(begin >= start)
     arrived = begun.where("redelivered_by is null")
     returned = begun.where("redelivered_by is not null")
-    one = F.lit(1).cast("bigint").alias("number")
-
-    def one_each(rows: DataFrame, time: Column, rank: int, event_id: Column, kind: int) -> DataFrame:
-        return rows.select(
-            "queue_number",
-            row_position(time, rank).alias("position"),
-            event_id.alias("event_id"),
-            _kind(kind),
-            one,
-        )
-
-    # Only queue events are ordered at one instant.
-    none = F.lit("")
-    return (
-        ready_before.unionByName(one_each(arrived, begin, ARRIVALS, none, ARRIVAL))
-        .unionByName(one_each(periods.where(until >= start), until, RECEIVES, none, TAKEN))
-        .unionByName(one_each(returned, begin, QUEUE_EVENTS, F.col("redelivered_by"), REDELIVERED))
-    )
+    taken = periods.where(until >= start)
+    parts = [
+        _rows(ready_before, row_position(instant_before, ARRIVALS), READY_BEFORE, number=F.col("number")),
+        _rows(arrived, row_position(begin, ARRIVALS), ARRIVAL),
+        _rows(taken, row_position(until, RECEIVES), TAKEN),
+        # Only queue events are ordered at one instant.
+        _rows(returned, row_position(begin, QUEUE_EVENTS), REDELIVERED, tie="redelivered_by"),
+    ]
+    return union_all(parts)
 
 
 def queue_event_rows(queue_events: DataFrame, *, start: int) -> DataFrame:
@@ -121,17 +106,23 @@ def queue_event_rows(queue_events: DataFrame, *, start: int) -> DataFrame:
         .when(event_type == "QUEUE_ALTERED", TURNED_ON)
     )
     time = F.unix_micros("event_time")
-    rows = queue_events.select(
-        "queue_number",
-        row_position(time, QUEUE_EVENTS).alias("position"),
-        "event_id",
-        kind.cast("int").alias("kind"),
-        F.coalesce("session_id", F.lit(NO_SESSION).cast("bigint")).alias("number"),
-        (time >= start).alias("is_within"),
-    )
-    counts = F.col("kind").isNotNull() & (F.col("is_within") | ~F.col("kind").isin(*CHECKED_ONLY))
-    return rows.where(counts).select(*COLUMNS)
+    is_played = kind.isNotNull() & ((time >= start) | ~kind.isin(*CHECKED_ONLY))
+    session = F.coalesce("session_id", F.lit(NO_SESSION).cast("bigint"))
+    events = queue_events.where(is_played)
+    return _rows(events, row_position(time, QUEUE_EVENTS), kind, number=session, tie="event_id")
 
 
-def _kind(kind: int) -> Column:
-    return F.lit(kind).cast("int").alias("kind")
+def _rows(
+    rows: DataFrame,
+    position: Column,
+    kind: Column | int,
+    *,
+    number: Column | None = None,
+    tie: str | None = None,
+) -> DataFrame:
+    """Rows of events; `number` is 1 unless it is given."""
+    payload = {
+        "kind": F.lit(kind) if isinstance(kind, int) else kind,
+        "number": F.lit(1) if number is None else number,
+    }
+    return event_rows(rows, position, payload, TYPES, tie=tie)

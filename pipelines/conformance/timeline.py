@@ -7,10 +7,10 @@ locks follow moves.
 
 from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.timeline import endpoint_text, row_position
+from pipelines.queue_machine.timeline import endpoint_text, event_rows, row_position
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.ledger import Ledger
@@ -203,10 +203,8 @@ def _of_endpoints(endpoints: DataFrame, rows: DataFrame, as_of: datetime) -> Dat
 
 def _with_all_columns(rows: DataFrame) -> DataFrame:
     """`COLUMNS` of rows with `kind`, `time`, and some columns of `PAYLOAD`; missing columns are null."""
-    present = {name: F.col(name) for name in rows.columns} | (
-        {"endpoint": endpoint_text()} if SIDE[0] in rows.columns else {}
-    )
-    columns = [present.get(name, F.lit(None)).cast(type).alias(name) for name, type in PAYLOAD.items()]
-    return rows.select(
-        "queue_number", row_position(F.unix_micros("time"), F.col("kind")).alias("position"), *columns
-    )
+    payload: dict[str, Column | str] = {name: name for name in rows.columns}
+    if SIDE[0] in rows.columns:
+        payload["endpoint"] = endpoint_text()
+    position = row_position(F.unix_micros("time"), F.col("kind"))
+    return event_rows(rows, position, payload, PAYLOAD).select(*COLUMNS)

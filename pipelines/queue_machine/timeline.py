@@ -9,9 +9,9 @@ BITS = 4
 KIND = 2**BITS - 1
 
 
-def row_position(time: Column, kind: Column) -> Column:
+def row_position(time: Column, code: Column | int) -> Column:
     """A moment in microseconds and an event code as one number that compares the same way."""
-    return time * F.lit(2**BITS) + kind
+    return time * F.lit(2**BITS) + (F.lit(code) if isinstance(code, int) else code)
 
 
 def endpoint_text() -> Column:
@@ -19,24 +19,22 @@ def endpoint_text() -> Column:
     return F.concat("conversation_id", F.when(F.col("is_initiator"), "+").otherwise("-"))
 
 
-def rows_of_kind(
+def event_rows(
     rows: DataFrame,
-    time: Column,
-    kind: int,
+    position: Column,
     payload: Mapping[str, Column | str],
     types: Mapping[str, str],
     *,
     tie: str | None = None,
 ) -> DataFrame:
-    """Rows of one kind of event; columns that the kind does not carry are null.
+    """Rows of events; columns that they do not carry are null.
 
     Args:
         rows: any frame with `queue_number`.
-        time: the time of the event.
-        kind: an event code; at one instant lower codes come first.
-        payload: the columns that the kind carries, by name; a text is a column's name.
-        types: the columns that any kind carries, with their types.
-        tie: the column that orders rows of one instant and kind; without one they are equal.
+        position: their `row_position`; at one instant lower codes come first.
+        payload: the columns that the events carry, by name; a text is a column's name.
+        types: the columns that any event carries, with their types.
+        tie: the column that orders rows of one position; without one they are equal.
 
     Returns:
         queue_number, `position`, `tie`, and the names of `types`.
@@ -46,5 +44,5 @@ def rows_of_kind(
         value = payload.get(name)
         column = F.lit(None) if value is None else F.col(value) if isinstance(value, str) else value
         columns.append(column.cast(type).alias(name))
-    position = row_position(F.unix_micros(time), F.lit(kind)).alias("position")
-    return rows.select("queue_number", position, (F.col(tie) if tie else F.lit("")).alias("tie"), *columns)
+    tied = F.col(tie) if tie else F.lit("")
+    return rows.select("queue_number", position.alias("position"), tied.alias("tie"), *columns)

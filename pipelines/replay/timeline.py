@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.timeline import endpoint_text, rows_of_kind
+from pipelines.queue_machine.timeline import endpoint_text, event_rows, row_position
 from pipelines.replay.request import Period
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE
@@ -178,7 +178,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
 def _rows(
     rows: DataFrame, time: Column, kind: int, *, tie: str | None = None, **payload: Column | str
 ) -> DataFrame:
-    return rows_of_kind(rows, time, kind, payload, PAYLOAD, tie=tie)
+    return event_rows(rows, row_position(F.unix_micros(time), kind), payload, PAYLOAD, tie=tie)
 
 
 def _for_machines(rows: DataFrame, by_proposal: Sequence[bool]) -> DataFrame:

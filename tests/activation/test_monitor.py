@@ -84,11 +84,11 @@ def replayed(recorded: Recorded) -> list[Row]:
         recorded.empty // timedelta(microseconds=1),
     )
     replay = MonitorReplay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
-    # In pieces, as batches come; the last one may be empty.
+    # In pieces, as batches come.
     columns = np.array(recorded.feed, np.int64).reshape(-1, 3).T
-    pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
-    runs = [run for piece in pieces[:-1] for run in replay.play(piece).tolist()]
-    last, _ = replay.finish(pieces[-1])
+    pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed), 3)]
+    runs = [run for piece in pieces for run in replay.play(piece).tolist()]
+    last, _ = replay.finish()
     named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]
     return [
         {

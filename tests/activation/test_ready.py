@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from pipelines.activation import timeline as codes
 from pipelines.activation.ready import PERIODS, Event, periods_of, received_once, redelivered
+from pipelines.queue_machine.timeline import BITS
 from pipelines.storage.collect import micros
 from schemas.events import MESSAGES, QUEUE_FACTS
 from tests.support.drawn import Draw, in_micros
@@ -31,7 +32,7 @@ RANKS = {
 def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]], int]:
     """The periods, and the RECEIVED events that did not find the message ready."""
     events = [
-        event("m", time * codes.RANKS + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
+        event("m", (time << BITS) + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
         for time, letter in enumerate(timeline)
         if letter != "."
     ]

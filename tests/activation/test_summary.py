@@ -1,6 +1,6 @@
 """The summary of a window: figures of each monitored queue, and queues that the catalog lacks."""
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import functions as F
 
 from pipelines.activation.evidence import Evidence
 from pipelines.activation.ready import PERIODS
@@ -12,7 +12,7 @@ from pipelines.activation.summary import (
     of_unknown_queues,
     summary,
 )
-from pipelines.activation.workers import RUN, TOTALS
+from pipelines.activation.workers import RESULTS
 from pipelines.activation.write import NAMED
 from pipelines.storage.collect import micros
 from schemas.events import QUEUE_FACTS
@@ -21,18 +21,12 @@ from tests.support.drawn import Draw, in_micros
 from tests.support.factories import at
 from tests.support.frames import assert_same
 
-FIELDS = {"queue_number": "int", "ordinal": "bigint"} | RUN | TOTALS
+FIELDS = {"queue_number": "int"} | RESULTS
 REPLAY = ", ".join(f"{name} {type}" for name, type in FIELDS.items())
 NOTHING = dict.fromkeys((*COUNTED, "ordinal"), 0) | {"is_on": True}
 EVENT_COUNTS = "instance string, database string, queue string, events bigint, negative_row_counts bigint"
 LOGGED = "instance string, has_queue_events boolean, has_receives boolean, has_outcomes boolean"
 GROUPS = "queue_number int, groups_ready bigint, groups_free bigint, conversations bigint"
-
-
-def replay(rows: DataFrame) -> DataFrame:
-    """What the replay of monitors gives: a row per run, and one with ordinal 0 and totals for each queue."""
-    run, totals = F.struct(*RUN).alias("run"), F.struct(*TOTALS).alias("totals")
-    return rows.select("queue_number", "ordinal", run, totals)
 
 
 def test_the_figures_of_a_window(draw: Draw) -> None:
@@ -60,7 +54,7 @@ def test_the_figures_of_a_window(draw: Draw) -> None:
     """).withColumn("exits_without_start", F.expr("bigint(if(queue_number = 0, 2, 0))"))
     seen_off = draw("queue_number int | off_since timestamp | off_seen_at timestamp\n 4 | 12:05 | 12:10")
     parts = SummaryParts(
-        replay=replay(runs.unionByName(in_micros(totals, "most_ready_at", "off_since"))),
+        replay=runs.unionByName(in_micros(totals, "most_ready_at", "off_since")),
         groups=draw.columns(GROUPS)(
             "queue_number | groups_ready | groups_free | conversations\n 0 | 4 | 3 | 5"
         ),
@@ -113,7 +107,7 @@ def test_the_moment_of_a_queues_peak(draw: Draw) -> None:
         0            | 1       | 18
         1            | 0       | -
     """)
-    assert_same(most_ready(replay(totals)), draw("queue_number int | moment bigint\n 0 | 17"))
+    assert_same(most_ready(totals), draw("queue_number int | moment bigint\n 0 | 17"))
 
 
 def test_events_are_counted_by_the_queue_that_they_name(draw: Draw) -> None:

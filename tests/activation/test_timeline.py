@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.activation import timeline as codes
 from pipelines.activation.ready import PERIODS
 from pipelines.activation.timeline import period_rows, queue_event_rows
+from pipelines.queue_machine.timeline import KIND
 from pipelines.storage.collect import micros
 from schemas.events import QUEUE_FACTS
 from tests.support.drawn import Draw
@@ -28,8 +29,8 @@ def by_name(rows: DataFrame) -> DataFrame:
     return rows.withColumns(
         {
             "kind": kinds[F.col("kind")],
-            "time": F.expr(f"position div {codes.RANKS}"),
-            "rank": F.expr(f"int(position % {codes.RANKS})"),
+            "time": F.expr(f"position div {KIND + 1}"),
+            "rank": F.expr(f"int(position % {KIND + 1})"),
         }
     )
 
@@ -54,16 +55,16 @@ def test_the_events_of_periods(draw: Draw) -> None:
         1            | 9          | -           | before
     """)
     draw.require(by_name(period_rows(periods, start=10)))("""
-        queue_number int | time bigint | rank int | event_id | kind         | number bigint
-        0                | 9           | 0        | ''       | READY_BEFORE | 2
-        1                | 9           | 0        | ''       | READY_BEFORE | 1
-        0                | 15          | 0        | ''       | ARRIVAL      | 1
-        0                | 10          | 0        | ''       | ARRIVAL      | 1
-        0                | 13          | 3        | back     | REDELIVERED  | 1
-        0                | 10          | 1        | ''       | TAKEN        | 1
-        0                | 15          | 1        | ''       | TAKEN        | 1
-        0                | 20          | 1        | ''       | TAKEN        | 1
-        0                | 20          | 1        | ''       | TAKEN        | 1
+        queue_number int | time bigint | rank int | tie  | kind         | number bigint
+        0                | 9           | 0        | ''   | READY_BEFORE | 2
+        1                | 9           | 0        | ''   | READY_BEFORE | 1
+        0                | 15          | 0        | ''   | ARRIVAL      | 1
+        0                | 10          | 0        | ''   | ARRIVAL      | 1
+        0                | 13          | 3        | back | REDELIVERED  | 1
+        0                | 10          | 1        | ''   | TAKEN        | 1
+        0                | 15          | 1        | ''   | TAKEN        | 1
+        0                | 20          | 1        | ''   | TAKEN        | 1
+        0                | 20          | 1        | ''   | TAKEN        | 1
     """)
 
 
@@ -93,7 +94,7 @@ def test_the_events_of_queues(draw: Draw) -> None:
     expected = drawn.where("kind is not null").select("event_id", "kind", F.col("session_id").alias("number"))
     found = by_name(queue_event_rows(events, start=micros(at(0))))
     no_session = F.when(F.col("number") != codes.NO_SESSION, F.col("number")).alias("number")
-    assert_same(found.select("event_id", "kind", no_session), expected)
+    assert_same(found.select(F.col("tie").alias("event_id"), "kind", no_session), expected)
     assert found.where("rank <> 3").isEmpty()
 
 
@@ -106,4 +107,4 @@ def test_before_the_window_only_what_decides_its_state_counts(draw: Draw) -> Non
         0                | d        | QUEUE_ALTERED | OFF
         0                | e        | TASK_STARTED  | -
     """)
-    draw.require(queue_event_rows(events, start=micros(at(0))))("event_id\n d\n e")
+    draw.require(queue_event_rows(events, start=micros(at(0))))("tie\n d\n e")

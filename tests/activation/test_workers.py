@@ -6,6 +6,7 @@ from pipelines.activation import timeline as codes
 from pipelines.activation.checks import Clock
 from pipelines.activation.monitor import Monitor
 from pipelines.activation.workers import TOTALS, activation, replay_monitors
+from pipelines.queue_machine.timeline import row_position
 from schemas.outputs import ACTIVATION
 from tests.support.drawn import Draw
 
@@ -26,25 +27,25 @@ def test_runs_of_checks_and_totals(draw: Draw) -> None:
     #    a            R         external: R takes the message
     #    ! -    !    -.         ! notifies, - the notification is pending
     events = draw("""
-        queue_number int | time bigint | event_id | event        | number bigint
-        0                | 1           | ''       | ARRIVAL      | 1
-        0                | 2           | a        | TASK_STARTED | 51
-        1                | 3           | ''       | ARRIVAL      | 1
-        1                | 16          | b        | RECEIVE      | 52
-        1                | 16          | ''       | TAKEN        | 1
+        queue_number int | time bigint | tie | event        | number bigint
+        0                | 1           | ''  | ARRIVAL      | 1
+        0                | 2           | a   | TASK_STARTED | 51
+        1                | 3           | ''  | ARRIVAL      | 1
+        1                | 16          | b   | RECEIVE      | 52
+        1                | 16          | ''  | TAKEN        | 1
     """)
     kind, rank = (
         F.coalesce(*[F.when(F.col("event") == name, F.lit(pair[part])) for name, pair in CODES.items()])
         for part in (0, 1)
     )
-    timeline = events.withColumns({"kind": kind, "position": F.col("time") * codes.RANKS + rank})
+    timeline = events.withColumns({"kind": kind, "position": row_position(F.col("time"), rank)})
     monitors = [
         Monitor(0, max_queue_readers=1, timeout=None, is_on=True),
         Monitor(1, max_queue_readers=None, timeout=7, is_on=True),
         Monitor(2, max_queue_readers=1, timeout=None, is_on=True),
     ]
     replay = draw.keep(replay_monitors(timeline, monitors, Clock(start=0, end=20, check=5, empty=5)))
-    totals = replay.where("ordinal = 0").select("queue_number", "totals.*")
+    totals = replay.where("ordinal = 0")
     draw.require(totals, ", ".join(f"{name} {type}" for name, type in TOTALS.items()))("""
         queue_number int | ready | takes | receives | most_ready | most_ready_at | is_on
         0                | 1     | 0     | 0        | 1          | 1             | true
