@@ -7,7 +7,6 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.load import Settings
 from pipelines.config.proposal import keep_standing_rules
 from pipelines.engine.materialize import Materialize
-from pipelines.replay.filtered_receives import first_filtered_receipts
 from pipelines.replay.messages import (
     DESCRIPTION,
     arriving_messages,
@@ -20,7 +19,7 @@ from pipelines.replay.readers import logged_readers
 from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.services import counts_for_medians, services, with_service
 from pipelines.replay.timeline import Inputs
-from pipelines.replay.transactions import open_transactions, outcomes
+from pipelines.replay.transactions import first_filtered_receipts, open_transactions, outcomes
 from pipelines.schedules.orders import Backlog, Catalog
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger

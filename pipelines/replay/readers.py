@@ -5,11 +5,10 @@ from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.replay.filtered_receives import filtered_receipts, has_where
-from pipelines.replay.messages import with_receivers
 from pipelines.replay.request import Period
+from pipelines.replay.transactions import READER, has_where, reads
 from pipelines.state.ledger import Ledger
-from pipelines.state.transactions import LOCKING, TRANSACTION
+from pipelines.state.transactions import LOCKING
 from schemas.keys import QUEUE
 
 READING = (*LOCKING, "WAIT_STARTED")
@@ -94,25 +93,9 @@ def _from_until(rows: DataFrame, begin: Column, end: Column) -> DataFrame:
 
 def _transactions(ledger: Ledger, outcomes: DataFrame, receivers: DataFrame) -> DataFrame:
     """Transactions with an outcome, on each queue that they read: (queue, begun_at, outcome_at)."""
-    statements = ledger.queue_events.where(
-        F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull() & ~has_where()
-    ).select(*QUEUE, F.col("instance").alias("of_instance"), "transaction_id", "event_time")
-    in_transactions = replace(
-        ledger,
-        message_events=ledger.message_events.where("event_type = 'RECEIVED' and transaction_id is not null"),
-        queue_events=ledger.queue_events.where("transaction_id is not null"),
-    )
-    filtered = filtered_receipts(in_transactions, receivers).withColumnRenamed("instance", "of_instance")
-    of_receipt = ["message_id", "of_instance", "transaction_id", "event_time"]
-    received = in_transactions.message_events.withColumnRenamed("instance", "of_instance").select(
-        "conversation_id", "sent_by_initiator", *of_receipt
-    )
-    queues = receivers.select("conversation_id", "is_initiator", *QUEUE)
-    receipts = with_receivers(received, queues).join(filtered, of_receipt, "left_anti")
-    reads = statements.unionByName(receipts.select(*QUEUE, "of_instance", "transaction_id", "event_time"))
-    begun = reads.groupBy(*QUEUE, "of_instance", "transaction_id").agg(F.min("event_time").alias("begun_at"))
-    ended = outcomes.select(F.col("instance").alias("of_instance"), TRANSACTION[1], "outcome_at")
-    return begun.join(ended, ["of_instance", "transaction_id"]).where("begun_at < outcome_at")
+    begun = reads(ledger, receivers).groupBy(*QUEUE, *READER).agg(F.min("event_time").alias("begun_at"))
+    ended = outcomes.withColumnRenamed("instance", "of_instance").select(*READER, "outcome_at")
+    return begun.join(ended, READER).where("begun_at < outcome_at")
 
 
 def _by_hours(transactions: DataFrame, queues: DataFrame, period: Period) -> DataFrame:

@@ -1,15 +1,25 @@
-"""Transactions of the log: their outcomes, and those that are open at the start of the period."""
+"""Transactions of the log: their outcomes, what they read without WHERE, and those that are open at a moment.
+
+A RECEIVE with WHERE chooses its messages regardless of the order.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.replay.filtered_receives import RECEIPT, filtered_receipts, has_where
 from pipelines.replay.messages import with_receivers
+from pipelines.replay.request import Period
+from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes, uncommitted
+from schemas.events import MOVE
 from schemas.keys import GROUP, QUEUE
+
+RECEIPT = ["message_id", *TRANSACTION, "event_time"]
+_STATEMENT_QUEUE = ("queue_instance", "queue_database", "queue_name")
+READER = ["of_instance", "transaction_id"]
+"""A transaction beside the instance of a queue."""
 
 
 def outcomes(queue_events: DataFrame) -> DataFrame:
@@ -26,6 +36,113 @@ def outcomes(queue_events: DataFrame) -> DataFrame:
         *TRANSACTION,
         F.coalesce("committed_at", "rolled_back_at").alias("outcome_at"),
         F.col("committed_at").isNotNull().alias("committed"),
+    )
+
+
+def has_where() -> Column:
+    """Whether a statement has a WHERE for a conversation or a group; null is false."""
+    return F.coalesce("has_where", F.lit(False))
+
+
+def filtered_receipts(ledger: Ledger, receivers: DataFrame) -> DataFrame:
+    """The receipts of RECEIVE statements with WHERE.
+
+    Args:
+        ledger: the RECEIVED events, the queue events that can be their statements, and moves of endpoints.
+        receivers: `receivers`.
+
+    Returns:
+        `RECEIPT`, unique. A RECEIVED belongs to a RECEIVE event of its instant, transaction and queue that
+        names its group or none.
+    """
+    statements = (
+        ledger.queue_events.where((F.col("event_type") == "RECEIVE") & has_where())
+        .select(
+            F.col("instance").alias("queue_instance"),
+            F.col("database").alias("queue_database"),
+            F.col("queue").alias("queue_name"),
+            F.col("transaction_id").alias("of_transaction"),
+            F.col("event_time").alias("statement_at"),
+            F.col("conversation_group_id").alias("named"),
+        )
+        .distinct()
+    )
+    received = (
+        F.broadcast(statements)
+        .join(
+            ledger.message_events.where("event_type = 'RECEIVED'"),
+            (F.col("queue_instance") == F.col("instance"))
+            & (F.col("statement_at") == F.col("event_time"))
+            & F.col("of_transaction").eqNullSafe(F.col("transaction_id")),
+        )
+        .select(
+            *RECEIPT,
+            "conversation_id",
+            (~F.col("sent_by_initiator")).alias("is_initiator"),
+            F.struct(*_STATEMENT_QUEUE).alias("of_statement"),
+            "named",
+        )
+    )
+    endpoints = receivers.select(*SIDE, F.struct(*QUEUE).alias("of_endpoint"), "created_at", "first_group_id")
+    same_queue = " and ".join(
+        f"of_statement.{theirs} = of_endpoint.{ours}"
+        for theirs, ours in zip(_STATEMENT_QUEUE, QUEUE, strict=True)
+    )
+    candidates = received.join(endpoints, SIDE).where(same_queue)
+    without_group = candidates.where("named is null").select(*RECEIPT)
+    by_group = _of_named_group(candidates.where("named is not null"), ledger.endpoint_events)
+    return without_group.unionByName(by_group).distinct()
+
+
+def first_filtered_receipts(
+    ledger: Ledger, outcomes: DataFrame, receivers: DataFrame, period: Period
+) -> DataFrame:
+    """The first receipts of messages by committed RECEIVE statements with WHERE in the period.
+
+    Args:
+        ledger: the rows that can matter, with events of any time.
+        outcomes: `transactions.outcomes`.
+        receivers: `receivers`.
+        period: the period that is played.
+
+    Returns:
+        One row per message_id: `left_at`.
+    """
+    within = (F.col("event_time") >= F.lit(period.start)) & (F.col("event_time") < F.lit(period.end))
+    committed = outcomes.where("committed").select(*TRANSACTION, F.lit(True).alias("counts"))
+    statements = (
+        ledger.queue_events.where(within)
+        .join(committed, TRANSACTION, "left")
+        .where("counts or transaction_id is null")
+        .drop("counts")
+    )
+    of_period = replace(ledger, message_events=ledger.message_events.where(within), queue_events=statements)
+    receipts = filtered_receipts(of_period, receivers)
+    return receipts.groupBy("message_id").agg(F.min("event_time").alias("left_at"))
+
+
+def reads(ledger: Ledger, receivers: DataFrame) -> DataFrame:
+    """The statements and receipts of transactions without WHERE.
+
+    Args:
+        ledger: the events that count.
+        receivers: `receivers`.
+
+    Returns:
+        (instance, database, queue, of_instance, transaction_id, event_time), a row per statement and receipt;
+        `of_instance` is the instance of the transaction.
+    """
+    received = _receipts(ledger.message_events)
+    queue_events = ledger.queue_events.where("transaction_id is not null")
+    filtered = filtered_receipts(
+        replace(ledger, message_events=received, queue_events=queue_events), receivers
+    )
+    unfiltered = received.select(*RECEIPT, "conversation_id", "sent_by_initiator").join(
+        filtered, RECEIPT, "left_anti"
+    )
+    statements = _statements(queue_events).where(~has_where())
+    return _on_queues(unfiltered, receivers, "event_time").unionByName(
+        statements.select(*QUEUE, *READER, "event_time")
     )
 
 
@@ -69,46 +186,22 @@ def open_transactions(
         .select(*TRANSACTION)
         .join(outcomes, TRANSACTION, "left")
     )
-    receipts = received.where("event_type = 'RECEIVED' and transaction_id is not null").select(
-        "event_type", "conversation_id", "sent_by_initiator", *RECEIPT
-    )
-    holders = receipts.select("message_id", *TRANSACTION).join(now_open, TRANSACTION).distinct()
     existing = receivers.where(F.col("created_at") < F.lit(start))
-    receiving_queues = existing.select(
-        "conversation_id",
-        "is_initiator",
-        F.col("instance").alias("queue_instance"),
-        "database",
-        "queue",
-        "conversation_group_id",
-    )
-    naming = queue_events.where(
-        F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull()
-    ).join(now_open, TRANSACTION)
-    of_transaction = (F.col("instance").alias("of_instance"), "transaction_id", "outcome_at")
-    locks = (
-        _on_queues(
-            with_receivers(holders.join(in_flight, "message_id"), receiving_queues), "conversation_group_id"
-        )
-        .unionByName(naming.where("conversation_group_id is not null").select(*GROUP, *of_transaction))
-        .distinct()
-    )
+    holders = _receipts(received).select("message_id", *TRANSACTION).join(now_open, TRANSACTION).distinct()
+    held = _on_queues(holders.join(in_flight, "message_id"), existing, "conversation_group_id", "outcome_at")
+    naming = _statements(queue_events).where("conversation_group_id is not null").join(now_open, TRANSACTION)
+    named = naming.select(*GROUP, *READER, "outcome_at")
     ending = now_open.where("outcome_at is not null")
     of_ending = replace(
         so_far,
-        message_events=receipts.join(ending, TRANSACTION),
-        queue_events=queue_events.join(ending, TRANSACTION),
+        message_events=received.join(ending.select(*TRANSACTION), TRANSACTION),
+        queue_events=queue_events.join(ending.select(*TRANSACTION), TRANSACTION),
     )
-    filtered = filtered_receipts(of_ending, existing)
-    unfiltered = of_ending.message_events.join(filtered, RECEIPT, "left_anti")
-    holds = (
-        _on_queues(with_receivers(unfiltered, receiving_queues))
-        .unionByName(naming.where(~has_where()).select(*QUEUE, *of_transaction))
-        .distinct()
-    )
+    holds = reads(of_ending, existing).drop("event_time").distinct()
+    until = ending.withColumnRenamed("instance", "of_instance")
     return OpenTransactions(
-        locks=locks.select(*GROUP, F.col("outcome_at").alias("until")),
-        holds=holds.where("outcome_at is not null").select(*QUEUE, F.col("outcome_at").alias("until")),
+        locks=held.unionByName(named).distinct().select(*GROUP, F.col("outcome_at").alias("until")),
+        holds=holds.join(until, READER).select(*QUEUE, F.col("outcome_at").alias("until")),
         returns=_returns(holders, in_flight),
     )
 
@@ -127,14 +220,33 @@ def _returns(holders: DataFrame, in_flight: DataFrame) -> DataFrame:
     )
 
 
-def _on_queues(rows: DataFrame, *more: str) -> DataFrame:
-    """Rows with the instance of their transaction as `of_instance`, and that of their queue as `instance`."""
-    return rows.select(
-        F.col("queue_instance").alias("instance"),
-        "database",
-        "queue",
-        *more,
-        F.col("instance").alias("of_instance"),
-        "transaction_id",
-        "outcome_at",
+def _of_named_group(rows: DataFrame, endpoint_events: DataFrame) -> DataFrame:
+    """The receipts whose endpoint was in the named group at that instant, after the moves of the instant."""
+    receipts = rows.select(*RECEIPT, *SIDE, "created_at", "first_group_id", "named")
+    instants = receipts.select(*SIDE, F.col("event_time").alias("received_at")).distinct()
+    moves = (
+        endpoint_events.where(F.col("event_type") == MOVE)
+        .join(instants, SIDE)
+        .where(F.col("event_time") <= F.col("received_at"))
     )
+    latest = latest_moves(moves, [*SIDE, "received_at"]).withColumnRenamed("received_at", "event_time")
+    in_group = receipts.join(latest, [*SIDE, "event_time"], "left").where(
+        group_after_moves() == F.col("named")
+    )
+    return in_group.select(*RECEIPT)
+
+
+def _receipts(message_events: DataFrame) -> DataFrame:
+    return message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
+
+
+def _statements(queue_events: DataFrame) -> DataFrame:
+    naming = queue_events.where(F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull())
+    return naming.withColumn("of_instance", F.col("instance"))
+
+
+def _on_queues(rows: DataFrame, receivers: DataFrame, *more: str) -> DataFrame:
+    """Rows of transactions on the queue of their receiver: QUEUE, `READER` and more columns."""
+    queues = receivers.select(*SIDE, *QUEUE, "conversation_group_id")
+    of_transactions = rows.withColumnRenamed("instance", "of_instance")
+    return with_receivers(of_transactions, queues).select(*QUEUE, *READER, *more)
