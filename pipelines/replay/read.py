@@ -31,10 +31,7 @@ from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 
 log = logging.getLogger(__name__)
 NUMBERED = "queue_number int, instance string, database string, queue string"
-MACHINES = (
-    "machine int, scenario string, given_readers bigint, of_curve boolean, instance string, database string, "
-    "queue string"
-)
+MACHINES = "machine int, scenario string, of_curve boolean, instance string, database string, queue string"
 
 
 @contextmanager
@@ -71,7 +68,7 @@ def open_replay(warehouse: Warehouse, settings: Settings, request: ReplayRequest
         events = timeline(inputs, numbered, period, by_proposal)
         played = run_queues(events, PLAYED, ORDER, lambda machine: Player(machines[machine]), RESULTS)
         rows = [
-            (machine, variant.scenario, variant.readers, variant.is_of_curve, *name)
+            (machine, variant.scenario, variant.is_of_curve, *name)
             for machine, (name, variant) in enumerate((name, each) for name in names for each in variants)
         ]
         described = small_frame(warehouse.spark, rows, MACHINES)

@@ -12,6 +12,7 @@ from schemas.keys import QUEUE
 STOPS_HELPING = 0.02
 """One more reader that shortens percentile 95 by less than this share does not help."""
 CALIBRATED, OFF, UNKNOWN = "calibrated", "off", "unknown"
+_queue = itemgetter(*QUEUE)
 FIGURES = ("served", "wait_p50", "wait_p95", "at_least")
 
 
@@ -90,10 +91,6 @@ def _scenarios_by_level(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (-abs(row["difference_p95"] or 0), *_queue(row), -row["level"])
-
-
-def _queue(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(row[name] for name in QUEUE)
 
 
 def _first_queues(rows: Sequence[Mapping[str, Any]], limit: int) -> set[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from schemas.replay import (
     REPLAY_QUEUES,
     REPLAY_WAITS,
 )
+from schemas.table import Table
 
 SECOND = 1_000_000.0
 PERCENTILES = (50, 90, 95, 99, 100)
@@ -57,7 +58,7 @@ def make_tables(
     Args:
         played: (machine, `player.RESULTS`), materialized: per machine a row per message and one with its
             totals. Times are microseconds.
-        machines: (machine, scenario, given_readers, of_curve, instance, database, queue), unique by the
+        machines: (machine, scenario, of_curve, instance, database, queue), unique by the
             first.
         inputs: the inputs of the replay.
         period: the period that was played.
@@ -74,37 +75,27 @@ def make_tables(
     by_level = materialize(waits(main, BY_LEVEL))
     logged = waits(_logged(inputs, period), [*QUEUE, "level"])
     compared = materialize(calibration(logged, by_level.where("scenario = 'actual'"), [*QUEUE, "level"]))
-    verdicts = materialize(
-        compared.groupBy(*QUEUE).agg(
-            (F.count(F.when(F.col("verdict") == "off", 1)) == 0).alias("is_calibrated")
-        )
-    )
+    is_off = F.count(F.when(F.col("verdict") == "off", 1)) > 0
+    verdicts = materialize(compared.groupBy(*QUEUE).agg((~is_off).alias("is_calibrated")))
 
-    def with_verdict(table: DataFrame) -> DataFrame:
-        found = table.join(F.broadcast(verdicts), QUEUE, "left")
-        return found.withColumn("calibrated", F.coalesce("is_calibrated", F.lit(True))).drop("is_calibrated")
+    def finish(table: Table, frame: DataFrame) -> DataFrame:
+        """The columns of the table, with the verdict of each queue."""
+        with_verdicts = frame.join(F.broadcast(verdicts), QUEUE, "left").withColumn(
+            "calibrated", F.coalesce("is_calibrated", F.lit(True))
+        )
+        return materialize(with_verdicts.select(*table.names))
 
     totals = named.where("message_id is null")
     recorded = inputs.messages.select("message_id", "level")
     by_recorded_level = waits(main.drop("level").join(recorded, "message_id"), BY_LEVEL)
+    moments = {f"{name}_at": F.timestamp_micros(name) for name in ("arrived", "started", "finished")}
     return ReplayTables(
-        by_recorded_level=materialize(
-            with_verdict(_in_milliseconds(by_recorded_level)).select(*REPLAY_WAITS.names)
-        ),
-        waits=materialize(with_verdict(_in_milliseconds(by_level)).select(*REPLAY_WAITS.names)),
-        queues=materialize(with_verdict(_queues(totals.where("not of_curve"))).select(*REPLAY_QUEUES.names)),
-        calibration=materialize(with_verdict(_calibration(compared)).select(*REPLAY_CALIBRATION.names)),
-        messages=main.select(
-            "scenario",
-            *QUEUE,
-            "message_id",
-            F.timestamp_micros("arrived").alias("arrived_at"),
-            F.timestamp_micros("started").alias("started_at"),
-            F.timestamp_micros("finished").alias("finished_at"),
-            "receive_number",
-            "level",
-        ).select(*REPLAY_MESSAGES.names),
-        curve=materialize(with_verdict(_curve(rows, totals)).select(*REPLAY_CURVE.names)),
+        by_recorded_level=finish(REPLAY_WAITS, _in_milliseconds(by_recorded_level)),
+        waits=finish(REPLAY_WAITS, _in_milliseconds(by_level)),
+        queues=finish(REPLAY_QUEUES, _queues(totals.where("not of_curve"))),
+        calibration=finish(REPLAY_CALIBRATION, _calibration(compared)),
+        messages=main.withColumns(moments).select(*REPLAY_MESSAGES.names),
+        curve=finish(REPLAY_CURVE, _curve(rows, totals)),
     )
 
 
@@ -148,7 +139,7 @@ def _queues(totals: DataFrame) -> DataFrame:
     return totals.withColumns(
         {
             "busy_seconds": F.when(known, F.col("busy") / SECOND),
-            "utilisation": _utilisation(),
+            "utilisation": F.when(F.col("available") > 0, F.col("busy") / F.col("available")),
             "idle_locked_seconds": F.when(known, F.col("idle_locked") / SECOND),
             "empty_at": F.timestamp_micros("empty_at"),
         }
@@ -158,13 +149,8 @@ def _queues(totals: DataFrame) -> DataFrame:
 def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
     """Percentile 95 over all levels of a queue, for each number of readers."""
     all_waits = waits(rows.where("of_curve"), ["machine"])
-    queues = totals.where("of_curve").select(
-        "machine",
-        "scenario",
-        *QUEUE,
-        F.col("given_readers").alias("readers"),
-        (F.col("idle_locked") / SECOND).alias("idle_locked_seconds"),
-        _utilisation().alias("utilisation"),
+    queues = _queues(totals.where("of_curve")).select(
+        "machine", "scenario", *QUEUE, "readers", "utilisation", "idle_locked_seconds"
     )
     return queues.join(all_waits, "machine").withColumns(
         {
@@ -172,10 +158,6 @@ def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
             "at_least": F.when(F.col("p95").isNull(), milliseconds("at_least")),
         }
     )
-
-
-def _utilisation() -> Column:
-    return F.when(F.col("available") > 0, F.col("busy") / F.col("available"))
 
 
 def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
