@@ -1,5 +1,6 @@
 """Evidence about readers: events that the log lacks are unknown, and can have happened."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, functions as F
@@ -86,24 +87,10 @@ def _notified(
     monitors: DataFrame, monitored_events: DataFrame, message_events: DataFrame, receivers: DataFrame
 ) -> DataFrame:
     notified = monitors.where(F.upper("state") == NOTIFIED)
-    statements = monitored_events.where("event_type = 'RECEIVE' and seen_at is null").select(
-        "queue_number", "event_time"
+    receivers_of_notified = F.broadcast(notified.select("queue_number")).join(
+        receivers, "queue_number", "inner"
     )
-    to_queues = F.broadcast(notified.select("queue_number")).join(
-        receivers.select(*SIDE, "queue_number"), "queue_number", "inner"
-    )
-    messages = to_queues.join(
-        message_events.where("event_type = 'RECEIVED' and seen_at is null").select(
-            "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time"
-        ),
-        SIDE,
-        "inner",
-    ).select("queue_number", "event_time")
-    last = (
-        statements.unionByName(messages)
-        .groupBy("queue_number")
-        .agg(F.max("event_time").alias("last_receive"))
-    )
+    last = last_receives(monitored_events, message_events, receivers_of_notified, ["queue_number"])
     since = F.coalesce("activated_from", "taken_at")
     waited = F.unix_seconds("taken_at") - F.unix_seconds("activated_until")
     return (
@@ -117,3 +104,26 @@ def _notified(
             "tasks_running",
         )
     )
+
+
+def last_receives(
+    queue_events: DataFrame, message_events: DataFrame, receivers: DataFrame, queue: Sequence[str]
+) -> DataFrame:
+    """The last logged RECEIVE or RECEIVED of each queue; facts of snapshots do not count.
+
+    Args:
+        queue_events: the queue events that count, with the columns of the queue.
+        message_events: the message events that count.
+        receivers: endpoints with the columns of their queue; key (conversation_id, is_initiator).
+        queue: the columns that name a queue.
+
+    Returns:
+        One row per queue with any: `last_receive`.
+    """
+    statements = queue_events.where("event_type = 'RECEIVE' and seen_at is null")
+    received = message_events.where("event_type = 'RECEIVED' and seen_at is null").select(
+        "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time"
+    )
+    of_messages = receivers.select(*SIDE, *queue).join(received, SIDE, "inner")
+    both = statements.select(*queue, "event_time").unionByName(of_messages.select(*queue, "event_time"))
+    return both.groupBy(*queue).agg(F.max("event_time").alias("last_receive"))

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.activation.evidence import NOTIFIED
+from pipelines.activation.evidence import NOTIFIED, last_receives
 from pipelines.activation.messages import rolled_back_transactions
 from pipelines.activation.queues_off import UNKNOWN, Row
 from pipelines.config.catalog import Catalog
@@ -12,7 +12,6 @@ from pipelines.config.instants import format_instant, format_written
 from pipelines.config.queue_filter import name_parts
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before, moment_and_id
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
@@ -190,19 +189,13 @@ def _since(monitor: Row) -> datetime:
 
 def _last_receives(warehouse: Warehouse, as_of: datetime, since: datetime) -> dict[str, datetime]:
     """The last logged RECEIVE or RECEIVED of each queue, from a moment on and before as_of."""
-    is_logged = (F.col("event_time") >= F.lit(since)) & F.col("seen_at").isNull()
-    statements, messages = (
-        events_before(warehouse.read_open(table, since), as_of).where(is_logged)
+    queue_events, message_events = (
+        events_before(warehouse.read_open(table, since), as_of).where(F.col("event_time") >= F.lit(since))
         for table in (QUEUE_FACTS, MESSAGES)
     )
-    received = messages.where("event_type = 'RECEIVED'").select(
-        "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time"
-    )
-    with_queues = received.join(warehouse.read_open(ENDPOINTS, since).select(*SIDE, *QUEUE), SIDE, "inner")
-    times = statements.where("event_type = 'RECEIVE'").select(*QUEUE, "event_time")
-    rows = times.unionByName(with_queues.where("queue is not null").select(*QUEUE, "event_time"))
-    last = collect_rows(rows.groupBy(*QUEUE).agg(F.max("event_time").alias("last")))
-    return {format_queue(row): row["last"] for row in last}
+    receivers = warehouse.read_open(ENDPOINTS, since).where("queue is not null")
+    last = last_receives(queue_events, message_events, receivers, QUEUE)
+    return {format_queue(row): row["last_receive"] for row in collect_rows(last)}
 
 
 def _advice(monitor: Row, ready: int, *, is_off: bool, was_read: bool) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.activation.advice import advice, advice_sentence
 from pipelines.activation.evidence import LOGGED, Evidence
 from schemas.keys import QUEUE
+from schemas.outputs import ACTIVATION_SUMMARY
 
 SECOND = 1_000_000
 COUNTED = (
@@ -30,6 +31,17 @@ ODDITIES = (
 )
 COUNTS = ("activations", "groups_ready", "groups_free", "conversations")
 NOTIFIED = {"notified_at": "timestamp", "notified_since": "timestamp", "tasks_running": "bigint"}
+FIGURES = (
+    "need_seconds",
+    "short_seconds",
+    "activations",
+    "most_ready",
+    "groups_ready",
+    "groups_free",
+    "ready_at_end",
+)
+"""Of a queue that the catalog lacks they are 0."""
+COLUMNS = [name for name in ACTIVATION_SUMMARY.names if name not in ("as_of", "as_of_key", *QUEUE)]
 EVENT_COUNTS = ("received_while_not_ready", "negative_row_counts")
 
 
@@ -112,24 +124,8 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
         }
     )
     rows = rows.withColumn("advice", advice())
-    return rows.select(
-        *QUEUE,
-        "mode",
-        "max_queue_readers",
-        "need_seconds",
-        "short_seconds",
-        "activations",
-        "most_ready",
-        "most_ready_at",
-        "groups_ready",
-        "groups_free",
-        "ready_at_end",
-        "is_on",
-        "off_since",
-        "advice",
-        advice_sentence().alias("sentence"),
-        _oddities().alias("oddities"),
-    )
+    rows = rows.withColumns({"sentence": advice_sentence(), "oddities": _oddities()})
+    return rows.select(*QUEUE, *COLUMNS)
 
 
 def most_ready(replay: DataFrame) -> DataFrame:
@@ -165,30 +161,20 @@ def of_unknown_queues(event_counts: DataFrame, known: DataFrame) -> DataFrame:
         The `activation_summary` table without as_of: one row per unknown queue.
     """
     counted = event_counts.join(F.broadcast(known), QUEUE, "left_anti")
-    nothing: dict[str, Column] = {
-        name: F.lit(0).cast("bigint")
-        for name in ("activations", "most_ready", "groups_ready", "groups_free", "ready_at_end")
+    sentence = F.format_string(
+        "%,d queue events name this queue and the catalog does not: add it, with its monitor.", "events"
+    )
+    values: dict[str, Column] = {
+        **{name: F.lit(0) for name in FIGURES},
+        "is_on": F.lit(True),
+        "advice": F.lit("not_in_catalog"),
+        "sentence": sentence,
+        "oddities": F.create_map(F.lit("queue_not_in_catalog"), F.col("events")),
     }
-    never = F.lit(None).cast("timestamp")
+    fields = [field for field in ACTIVATION_SUMMARY.struct if field.name in COLUMNS]
     return counted.select(
         *QUEUE,
-        F.lit(None).cast("string").alias("mode"),
-        F.lit(None).cast("int").alias("max_queue_readers"),
-        F.lit(0.0).alias("need_seconds"),
-        F.lit(0.0).alias("short_seconds"),
-        nothing["activations"].alias("activations"),
-        nothing["most_ready"].alias("most_ready"),
-        never.alias("most_ready_at"),
-        nothing["groups_ready"].alias("groups_ready"),
-        nothing["groups_free"].alias("groups_free"),
-        nothing["ready_at_end"].alias("ready_at_end"),
-        F.lit(True).alias("is_on"),
-        never.alias("off_since"),
-        F.lit("not_in_catalog").alias("advice"),
-        F.format_string(
-            "%,d queue events name this queue and the catalog does not: add it, with its monitor.", "events"
-        ).alias("sentence"),
-        F.create_map(F.lit("queue_not_in_catalog"), F.col("events")).alias("oddities"),
+        *[values.get(each.name, F.lit(None)).cast(each.dataType).alias(each.name) for each in fields],
     )
 
 
