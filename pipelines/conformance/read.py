@@ -8,9 +8,8 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import conformance_levels
-from pipelines.conformance.links import LinkRows, conformance_links
+from pipelines.conformance.links import LinkRows, conformance_links, conformance_sends
 from pipelines.conformance.receives import ConformanceRequest
-from pipelines.conformance.sends import conformance_sends
 from pipelines.conformance.timeline import timeline
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
