@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.activation import timeline as codes
 from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.python_workers import Work, run_in_python
-from pipelines.queue_machine.timeline import BITS, KIND, row_position
+from pipelines.queue_machine.workers import BITS, KIND, row_position
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:

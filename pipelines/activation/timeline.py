@@ -9,7 +9,7 @@ endpoint ended.
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.timeline import event_rows, row_position
+from pipelines.queue_machine.workers import event_rows, row_position
 
 ARRIVAL = 0
 """A message arrives, and the monitor checks."""

@@ -11,8 +11,7 @@ from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, 
 from pipelines.activation.monitor import Monitor, MonitorReplay
 from pipelines.activation.states import Numbers, QueueEvents, Totals
 from pipelines.activation.timeline import ORDER, PLAYED
-from pipelines.queue_machine.timeline import BITS
-from pipelines.queue_machine.workers import Columns, run_queues
+from pipelines.queue_machine.workers import BITS, Columns, run_queues
 from schemas.keys import QUEUE
 
 TYPES = {int: "bigint", bool: "boolean"}

@@ -12,8 +12,7 @@ from pipelines.conformance.deviations import Locks
 from pipelines.conformance.groups import ConformanceMessage
 from pipelines.conformance.timeline import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, RECEIVED, STATEMENT
 from pipelines.queue_machine.groups import LAST, arrival_of
-from pipelines.queue_machine.timeline import BITS, KIND
-from pipelines.queue_machine.workers import Columns
+from pipelines.queue_machine.workers import BITS, KIND, Columns
 
 DEVIATION = {
     "at": "bigint",

@@ -10,7 +10,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.timeline import endpoint_text, event_rows, row_position
+from pipelines.queue_machine.workers import endpoint_text, event_rows, row_position
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.ledger import Ledger

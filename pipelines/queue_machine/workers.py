@@ -1,10 +1,10 @@
-"""Queues in Python workers: events stream in, batch by batch, and results come out."""
+"""Queues in Python workers: events as rows of one shape stream in, batch by batch, and results come out."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.ordered import sort_within_keys, split_by_key
 from pipelines.engine.python_workers import Work, run_in_python
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+BITS = 4
+"""Bits of the event code in a position."""
+KIND = 2**BITS - 1
 OUTPUT_ROWS = 8192
 GARBAGE = 1_000_000
 """New objects before Python looks for garbage: the objects of a backlog are many, and none is garbage."""
@@ -36,6 +39,45 @@ class QueuePlayer(Protocol[Values_contra]):
 
 Begin = Callable[[int], QueuePlayer[Any]]
 """Makes the player of a number, before any event."""
+
+
+def row_position(time: Column, code: Column | int) -> Column:
+    """A moment in microseconds and an event code as one number that compares the same way."""
+    return time * F.lit(2**BITS) + (F.lit(code) if isinstance(code, int) else code)
+
+
+def endpoint_text() -> Column:
+    """An endpoint as one text: its conversation_id, and + for the initiator or - for the target."""
+    return F.concat("conversation_id", F.when(F.col("is_initiator"), "+").otherwise("-"))
+
+
+def event_rows(
+    rows: DataFrame,
+    position: Column,
+    payload: Mapping[str, Column | str],
+    types: Mapping[str, str],
+    *,
+    tie: str | None = None,
+) -> DataFrame:
+    """Rows of events; columns that they do not carry are null.
+
+    Args:
+        rows: any frame with `queue_number`.
+        position: their `row_position`; at one instant lower codes come first.
+        payload: the columns that the events carry, by name; a text is a column's name.
+        types: the columns that any event carries, with their types.
+        tie: the column that orders rows of one position; without one they are equal.
+
+    Returns:
+        queue_number, `position`, `tie`, and the names of `types`.
+    """
+    columns = []
+    for name, type in types.items():
+        value = payload.get(name)
+        column = F.lit(None) if value is None else F.col(value) if isinstance(value, str) else value
+        columns.append(column.cast(type).alias(name))
+    tied = F.col(tie) if tie else F.lit("")
+    return rows.select("queue_number", position.alias("position"), tied.alias("tie"), *columns)
 
 
 def run_queues(

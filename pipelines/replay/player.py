@@ -9,8 +9,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from pipelines.queue_machine.groups import arrival_of
-from pipelines.queue_machine.timeline import BITS, KIND
-from pipelines.queue_machine.workers import Columns
+from pipelines.queue_machine.workers import BITS, KIND, Columns
 from pipelines.replay import timeline as codes
 from pipelines.replay.backlog import ReplayBacklog, ReplayGroup, ReplayMessage
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.timeline import endpoint_text, event_rows, row_position
+from pipelines.queue_machine.workers import endpoint_text, event_rows, row_position
 from pipelines.replay.request import Period
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from pipelines.activation import timeline as codes
 from pipelines.activation.ready import PERIODS, Event, periods_of, received_once, redelivered
-from pipelines.queue_machine.timeline import BITS
+from pipelines.queue_machine.workers import BITS
 from pipelines.storage.collect import micros
 from schemas.events import MESSAGES, QUEUE_FACTS
 from tests.support.drawn import Draw, in_micros

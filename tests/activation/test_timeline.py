@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.activation import timeline as codes
 from pipelines.activation.ready import PERIODS
 from pipelines.activation.timeline import period_rows, queue_event_rows
-from pipelines.queue_machine.timeline import KIND
+from pipelines.queue_machine.workers import KIND
 from pipelines.storage.collect import micros
 from schemas.events import QUEUE_FACTS
 from tests.support.drawn import Draw

@@ -6,7 +6,7 @@ from pipelines.activation import timeline as codes
 from pipelines.activation.checks import Clock
 from pipelines.activation.monitor import Monitor
 from pipelines.activation.workers import TOTALS, activation, replay_monitors
-from pipelines.queue_machine.timeline import row_position
+from pipelines.queue_machine.workers import row_position
 from schemas.outputs import ACTIVATION
 from tests.support.drawn import Draw
 

@@ -10,7 +10,7 @@ import pytest
 from pipelines.conformance import timeline as codes
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import PAYLOAD
-from pipelines.queue_machine.timeline import BITS
+from pipelines.queue_machine.workers import BITS
 
 TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
 Row = dict[str, Any]

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from pipelines.queue_machine.timeline import BITS
+from pipelines.queue_machine.workers import BITS
 from pipelines.replay import timeline as codes
 from pipelines.replay.player import Machine, Player
 
