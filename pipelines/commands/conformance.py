@@ -14,10 +14,9 @@ from pipelines.conformance.read import (
     count_levels_of_server,
     has_receives,
     levels_at,
-    links_at,
+    overtaken_at,
     request_at,
     require_window_left,
-    sends_at,
     silent_queues,
 )
 from pipelines.conformance.receives import receives_at
@@ -80,12 +79,13 @@ def main(argv: Sequence[str]) -> int:
         messages = (
             request.messages if window is None else describe_messages(warehouse.read(MESSAGES), materialize)
         )
+        links, sends = overtaken_at(warehouse, settings, as_of=as_of, window=window, messages=messages)
         frames = [
             materialize(levels_at(warehouse, as_of=as_of, window=window)),
             materialize(receives),
             materialize(hours),
             materialize(deviations),
-            materialize(links_at(warehouse, settings, as_of=as_of, window=window, messages=messages)),
+            materialize(links),
         ]
         if answers:
             named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}
@@ -104,9 +104,7 @@ def main(argv: Sequence[str]) -> int:
                 limit=options.limit,
             ),
             **report_links(links, limit=options.limit),
-            **report_sends(
-                sends_at(warehouse, as_of=as_of, window=window, messages=messages), limit=options.limit
-            ),
+            **report_sends(sends, limit=options.limit),
         }
     if options.format == "json":
         print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))

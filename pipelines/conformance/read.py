@@ -1,6 +1,7 @@
 """Read what a conformance check compares from the warehouse."""
 
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -84,56 +85,39 @@ def count_levels_of_server(
     return counts
 
 
-def links_at(
+def overtaken_at(
     warehouse: Warehouse,
     settings: Settings,
     *,
     as_of: datetime,
     window: timedelta | None,
     messages: DataFrame,
-) -> DataFrame:
-    """`conformance_links` of the messages that arrived before as_of; with a window, within it.
+) -> tuple[DataFrame, DataFrame]:
+    """`conformance_links` and `conformance_sends` of the messages before as_of; with a window, within it.
 
     Args:
         warehouse: the tables.
         settings: blocks of fragments, and databases that honor priorities.
-        as_of: the instant.
+        as_of: links compare the messages that arrived before it, sends those that were sent before it.
         window: None for all messages.
         messages: `state.messages.describe_messages` of all messages, inside and outside the window.
     """
     blocks = settings.transmission.blocks
+    endpoints = warehouse.read(ENDPOINTS)
+    since = None if window is None else as_of - window
     links = conformance_links(
         LinkRows(
             message_events=warehouse.read(MESSAGES),
             messages=messages,
-            endpoints=warehouse.read(ENDPOINTS),
+            endpoints=endpoints,
             honoring=catalog_frames(warehouse, settings).honoring,
         ),
-        since=None if window is None else as_of - window,
+        since=since,
         as_of=as_of,
         fragment_bytes=None if blocks is None else blocks.fragment_bytes,
     )
-    return links.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
-
-
-def sends_at(
-    warehouse: Warehouse, *, as_of: datetime, window: timedelta | None, messages: DataFrame
-) -> DataFrame:
-    """`conformance_sends` of the messages that traces show to be sent before as_of; with a window, within it.
-
-    Args:
-        warehouse: the tables.
-        as_of: the instant.
-        window: None for all messages.
-        messages: as in `links_at`.
-    """
-    return conformance_sends(
-        warehouse.read(SENDS),
-        messages,
-        warehouse.read(ENDPOINTS),
-        since=None if window is None else as_of - window,
-        as_of=as_of,
-    )
+    sends = conformance_sends(warehouse.read(SENDS), messages, endpoints, since=since, as_of=as_of)
+    return links.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names), sends
 
 
 def request_at(
@@ -192,5 +176,5 @@ def silent_queues(warehouse: Warehouse, receives: DataFrame) -> set[QueueName]:
     """
     of_transactions = F.col("event_type").isin(*LOCKING, *OUTCOMES)
     logged = warehouse.read(QUEUE_FACTS).where(of_transactions).select(*QUEUE).distinct()
-    rows = collect_rows(receives.join(logged, list(QUEUE), "left_anti").select(*QUEUE))
-    return {(row["instance"], row["database"], row["queue"]) for row in rows}
+    silent = receives.join(logged, list(QUEUE), "left_anti").select(*QUEUE)
+    return set(map(itemgetter(*QUEUE), collect_rows(silent)))
