@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.activation import timeline as codes
 from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.python_workers import Work, run_in_python
-from pipelines.queue_machine.workers import BITS, KIND, row_position
+from pipelines.queue_machine.workers import BITS, KIND, arrow_schema, row_position
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:
@@ -190,17 +190,7 @@ def _play(start: int) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow as pa
 
-        schema = pa.schema(
-            [
-                ("queue_number", pa.int32()),
-                ("conversation_id", pa.string()),
-                ("is_initiator", pa.bool_()),
-                ("ready_from", pa.int64()),
-                ("ready_until", pa.int64()),
-                ("redelivered_by", pa.string()),
-                ("not_ready", pa.int64()),
-            ]
-        )
+        schema = arrow_schema(dict(field.split() for field in PERIODS.split(", ")))
         periods = periods_of((event for batch in batches for event in _events(batch)), start)
         while some := list(islice(periods, OUTPUT_ROWS)):
             yield pa.RecordBatch.from_pydict(

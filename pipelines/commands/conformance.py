@@ -20,7 +20,7 @@ from pipelines.conformance.read import (
     silent_queues,
 )
 from pipelines.conformance.receives import receives_at
-from pipelines.conformance.report import report_levels, report_links, report_receives, report_sends
+from pipelines.conformance.report import report_levels, report_overtaken, report_receives
 from pipelines.conformance.view import print_conformance, receives_sentence, sentence
 from pipelines.console.terminal import to_json
 from pipelines.state.messages import describe_messages
@@ -103,8 +103,7 @@ def main(argv: Sequence[str]) -> int:
                 silent=silent_queues(warehouse, receives),
                 limit=options.limit,
             ),
-            **report_links(links, limit=options.limit),
-            **report_sends(sends, limit=options.limit),
+            **report_overtaken(links, sends, limit=options.limit),
         }
     if options.format == "json":
         print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))

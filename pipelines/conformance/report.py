@@ -105,27 +105,19 @@ def worst_first() -> list[Column]:
     ]
 
 
-def report_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
-    """List the links with most inversions.
+def report_overtaken(links: DataFrame, sends: DataFrame, *, limit: int) -> dict[str, Any]:
+    """List the links with most inversions, and the instances that sent most messages too early.
 
     Args:
         links: `conformance_links`, materialized.
-        limit: rows.
+        sends: `conformance_sends`; the report adds their share of all that could be compared.
+        limit: rows of each part.
     """
-    return {"links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}
-
-
-def report_sends(sends: DataFrame, *, limit: int) -> dict[str, Any]:
-    """List the instances that sent most messages too early, with the share of all that could be compared.
-
-    Args:
-        sends: `conformance_sends`.
-        limit: rows.
-    """
-    rows = collect_rows(sends.orderBy(F.desc("inversions"), "instance").limit(limit))
+    of_instances = collect_rows(sends.orderBy(F.desc("inversions"), "instance").limit(limit))
     return {
+        "links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit)),
         "sends": [
             {**row, "share": row["messages"] / row["all_messages"] if row["all_messages"] else None}
-            for row in rows
-        ]
+            for row in of_instances
+        ],
     }

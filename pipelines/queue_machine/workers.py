@@ -129,6 +129,15 @@ def require_order(positions: "npt.NDArray[np.int64]", last: int | None) -> int:
     return int(positions[-1])
 
 
+def arrow_schema(types: Mapping[str, str]) -> "pa.Schema":
+    """The columns of a worker's results, by their types in SQL."""
+    import pyarrow as pa
+
+    of = {"int": pa.int32(), "bigint": pa.int64(), "double": pa.float64()}
+    of |= {"string": pa.string(), "boolean": pa.bool_()}
+    return pa.schema([(name, of[type]) for name, type in types.items()])
+
+
 def _play(width: int, begin: Begin, types: Mapping[str, str], *, in_numpy: bool) -> Work:
     """The work of `run_queues` on batches whose first `width` columns are played."""
 
@@ -163,9 +172,7 @@ class _Output:
     def __init__(self, types: Mapping[str, str]) -> None:
         import pyarrow as pa
 
-        of = {"int": pa.int32(), "bigint": pa.int64(), "double": pa.float64()}
-        of |= {"string": pa.string(), "boolean": pa.bool_()}
-        self._schema = pa.schema([(name, of[type]) for name, type in types.items()])
+        self._schema = arrow_schema(types)
         self._batch_of = pa.RecordBatch.from_pydict
         self._begin()
 
