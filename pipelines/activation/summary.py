@@ -89,11 +89,7 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
         )
     )
     totals = parts.replay.where("ordinal = 0").select(
-        "queue_number",
-        *COUNTED,
-        "most_ready_at",
-        "off_since",
-        F.col("is_on").alias("was_left_on"),
+        "queue_number", *COUNTED, "most_ready_at", "off_since", F.col("is_on").alias("was_left_on")
     )
     not_ready = (
         parts.periods.where("not_ready > 0")
@@ -173,8 +169,7 @@ def of_unknown_queues(event_counts: DataFrame, known: DataFrame) -> DataFrame:
     }
     fields = [field for field in ACTIVATION_SUMMARY.struct if field.name in COLUMNS]
     return counted.select(
-        *QUEUE,
-        *[values.get(each.name, F.lit(None)).cast(each.dataType).alias(each.name) for each in fields],
+        *QUEUE, *[values.get(each.name, F.lit(None)).cast(each.dataType).alias(each.name) for each in fields]
     )
 
 

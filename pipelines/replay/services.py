@@ -102,10 +102,7 @@ def medians(received: DataFrame, key: list[str]) -> DataFrame:
     """The median of `service` by nearest rank: `median`, by key."""
     by_key = Window.partitionBy(*key)
     ranked = received.withColumns(
-        {
-            "rank": F.row_number().over(by_key.orderBy("service")),
-            "all": F.count(F.lit(1)).over(by_key),
-        }
+        {"rank": F.row_number().over(by_key.orderBy("service")), "all": F.count(F.lit(1)).over(by_key)}
     )
     return ranked.where("rank = (all + 1) div 2").select(*key, F.col("service").alias("median"))
 

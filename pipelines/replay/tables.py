@@ -12,13 +12,7 @@ from pipelines.engine.materialize import Materialize
 from pipelines.replay.request import Period
 from pipelines.replay.timeline import Inputs
 from schemas.keys import QUEUE
-from schemas.replay import (
-    REPLAY_CALIBRATION,
-    REPLAY_CURVE,
-    REPLAY_MESSAGES,
-    REPLAY_QUEUES,
-    REPLAY_WAITS,
-)
+from schemas.replay import REPLAY_CALIBRATION, REPLAY_CURVE, REPLAY_MESSAGES, REPLAY_QUEUES, REPLAY_WAITS
 from schemas.table import Table
 
 SECOND = 1_000_000.0
@@ -153,10 +147,7 @@ def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
         "machine", "scenario", *QUEUE, "readers", "utilisation", "idle_locked_seconds"
     )
     return queues.join(all_waits, "machine").withColumns(
-        {
-            "wait_p95": milliseconds("p95"),
-            "at_least": F.when(F.col("p95").isNull(), milliseconds("at_least")),
-        }
+        {"wait_p95": milliseconds("p95"), "at_least": F.when(F.col("p95").isNull(), milliseconds("at_least"))}
     )
 
 

@@ -142,12 +142,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             number="service",
             estimated="estimated",
         ),
-        _rows(
-            of_queues(ends),
-            F.col("ended_at"),
-            END,
-            endpoint=endpoint_text(),
-        ),
+        _rows(of_queues(ends), F.col("ended_at"), END, endpoint=endpoint_text()),
         _rows(
             of_queues(filtered),
             F.col("left_at"),
