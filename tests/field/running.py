@@ -16,6 +16,11 @@ import yaml
 from deltalake import DeltaTable
 
 from pipelines.commands import launch
+from pipelines.commands.open import warehouse_of
+from pipelines.config.instants import parse_instant
+from pipelines.config.load import KNOWN_ONLY, load_settings
+from pipelines.schedules.write import write_schedules
+from pipelines.storage.batches import read_completed_batches
 from tests.support.harness import marked
 
 CASES = Path(__file__).parent / "cases"
@@ -95,6 +100,21 @@ class Case:
         """Run a night that ends well, without its summary."""
         night = self.nightly(as_of, "--quiet")
         assert night.code == 0, night.err
+
+    def fold(self) -> Outcome:
+        """Take in what is new: the first half of a night, which must end well."""
+        folded = self.job("fold")
+        assert folded.code == 0, folded.err
+        return folded
+
+    def schedule(self, as_of: str = AS_OF) -> Outcome:
+        """Take in what is new and write the schedules of an as_of: two thirds of a night, without a run."""
+        folded = self.job("fold", "--as-of", as_of)
+        assert folded.code == 0, folded.err
+        moment, settings = parse_instant(as_of), load_settings(self.config, KNOWN_ONLY)
+        warehouse = warehouse_of(settings, "tests")
+        write_schedules(warehouse, settings.at(moment), moment, read_completed_batches(warehouse))
+        return folded
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> list[Row]:
         """The rows of a table of the warehouse; of the given columns only, if there are any."""

@@ -1,4 +1,4 @@
-"""Logs that servers write: what nights take of a trace, and what they count alone."""
+"""Logs that servers write: what a fold takes of a trace, and what they count alone."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 from tests.field.running import Case
 from tests.field.test_own_tables import CONVERSATION, CREATIONS, INSTANCE
 
-AS_OF = "2026-11-20T12:00:00Z"
 SECOND = "0A1B2C3D-0000-0000-0000-000000000002"
 TRACE = (Path(__file__).parents[2] / "samples" / "logs" / "sql-trace.csv").read_text()
 COLUMNS = TRACE.splitlines()[0].split(",")
@@ -32,7 +31,7 @@ def server(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> C
     server = Case(folder)
     server.set_catalog(INSTANCE)
     server.configure(inputs=inputs())
-    server.publish(AS_OF)
+    server.fold()
     return server
 
 
@@ -180,7 +179,7 @@ def test_a_later_file_says_how_a_transaction_ended(server: Case) -> None:
     (server.folder / "trace" / "2.csv").write_text(
         trace(commit, late | sender, again | sender | {"RoleName": "initiator"})
     )
-    server.publish(AS_OF)
+    server.fold()
     assert counts(server, 2) == ((2, 1, 1, 0, 0), {"outcomes": 1})
     assert server.table("pending_events") == []
     ends = [row for row in server.table("endpoint_events") if "CLEANUP" in row["event_type"]]

@@ -57,7 +57,7 @@ def capture(taken_at: datetime, *, queue: str = "NewQueue", offset: int = 60) ->
 
 @pytest.fixture(scope="module")
 def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> CaptureProject:
-    """Captures at noon and at 13:00, and nights at 12:00, 12:25 and 13:00; times of both logs are local."""
+    """Captures and nights at noon and 13:00, schedules of 12:25; times of both logs are local."""
     trace_of = {"name": "trace", "path": "trace", "format": "csv", "mapping": "sql-trace"}
     ddl = {"path": "ddl.jsonl", "format": "ddl-log", "instance": "SQL1"}
     folder = tmp_path_factory.mktemp("logs") / "project"
@@ -71,8 +71,9 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     (folder / "ddl.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     project.add(capture(NOON, queue="TargetQueue"), "12.jsonl")
     project.add(capture(minute(60)), "13.jsonl")
-    for at in (0, 25, 60):
-        project.run(minute(at))
+    project.run(NOON)
+    project.schedule(minute(25).isoformat())
+    project.run(minute(60))
     return project
 
 

@@ -178,14 +178,14 @@ def test_a_message_that_comes_back_brings_its_transaction(
             message_event("SENT", "c9/0", event_time=at(0, day=1)),
         )
     )
-    project.run(session, at(60, day=1))
+    project.take_in(session)
     project.add(
         by_source(
             message_event("SENT", event_time=at(1)),
             message_event("DELIVERED", "c1/1", event_time=at(0, day=3)),
         )
     )
-    project.run(session, at(60, day=3))
+    project.schedule(session, at(60, day=3))
     assert [row["state"] for row in project.table("group_priorities")] == ["ready"]
     assert [row["message_id"] for row in project.table("receive_schedule")] == ["c1/1"]
     closed = {row["event_id"]: row["closed_on"] for row in project.table("message_events")}

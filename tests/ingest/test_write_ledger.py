@@ -109,7 +109,7 @@ def test_what_a_night_closes(session: SparkSession, tmp_path: Path) -> None:
     rows += [ROWS["RECEIVED"]("needed", 0, transaction_id="commits"), ROWS["FORWARD_ACCEPTED"]("needed", 1)]
     project = Project(tmp_path, catalog=catalog())
     project.add(by_source(*rows))
-    project.run(session, at(90, day=6))
+    project.take_in(session)
 
     def stays(table: str, column: str, names: dict[str, tuple[object, bool]]) -> dict[str, bool]:
         """What is closed is closed on the log's newest day."""

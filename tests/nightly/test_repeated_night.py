@@ -66,7 +66,7 @@ def test_changes_of_rules_and_catalog_and_late_creations(session: SparkSession, 
         message_event("DELIVERED", "stays/0", event_time=at(21)),
     )
     project.add(joined(short_talk("ended", -1, ends=True), begun))
-    project.run(session, at(60))
+    project.schedule(session, at(60))
     ended = [
         ("ended", False, 5, None, None, None),
         ("ended", True, 5, None, None, "OldQueue"),
@@ -96,7 +96,7 @@ def test_changes_of_rules_and_catalog_and_late_creations(session: SparkSession, 
             message_event("SENT", "stays/1", event_time=at(30)),
         )
     )
-    project.run(session, at(60))
+    project.schedule(session, at(60))
     assert resolved(project) == [
         *ended,
         ("late", True, 5, None, None, "OldQueue"),
@@ -106,7 +106,7 @@ def test_changes_of_rules_and_catalog_and_late_creations(session: SparkSession, 
     ]
 
     (tmp_path / "catalog.yaml").write_text(yaml.safe_dump(catalog()))
-    project.run(session, at(60))
+    project.schedule(session, at(60))
     assert resolved(project) == [
         *ended,
         ("late", True, 5, None, None, "InitiatorQueue"),
@@ -173,7 +173,7 @@ def test_stale_clocks_touch_nothing_that_is_closed(
     first["queue_events"].append(queue_event("QUEUE_ALTERED", "off", event_time=at(0), queue_status="OFF"))
     first["message_events"].append(message_event("DELIVERED", "day 0 0/1", event_time=at(3)))
     project.add(first)
-    project.run(session, at(90))
+    project.schedule(session, at(90))
     closed = closed_files(project)
     assert all(closed[source] for source in SOURCES)
 
@@ -181,13 +181,13 @@ def test_stale_clocks_touch_nothing_that_is_closed(
     project.add(second)
     # What is not there can't be read.
     with aside([path for paths in closed.values() for path in paths], tmp_path):
-        project.run(session, at(90, day=2))
+        project.schedule(session, at(90, day=2))
     require_model(project, at(90, day=2), first, second)
 
     third = joined(busy_day(4), stale("past", at(day=2) - YEARS))
     project.add(third)
     # What an old event concerns is looked for in all that was closed since.
-    project.run(session, at(90, day=4))
+    project.schedule(session, at(90, day=4))
     require_model(project, at(90, day=4), first, second, third)
     found = closed_files(project)
     assert [name for name, paths in closed.items() if paths - found[name]] == []

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings, load_settings
 from pipelines.nightly.night import ingest_new_input, night
+from pipelines.schedules.write import write_schedules
 from pipelines.storage.warehouse import Warehouse
 from tests.support.strategies import Log
 from tests.support.strategies.spellings import is_guid
@@ -94,15 +95,11 @@ class Project:
 
     def take_in(self, session: SparkSession) -> None:
         """Fold what is new: the first part of a night."""
-        warehouse = self.warehouse(session)
-        with warehouse.materializing() as materialize:
-            ingest_new_input(
-                warehouse,
-                self.settings(),
-                run_id="r",
-                started_at=datetime.now(UTC),
-                materialize_state=materialize,
-            )
+        fold(self.warehouse(session), self.settings())
+
+    def schedule(self, session: SparkSession, as_of: datetime) -> None:
+        """Fold what is new and write the schedules of an as_of: two thirds of a night's work, and no run."""
+        fold(self.warehouse(session), self.settings(), as_of)
 
     def table(self, name: str, columns: Iterable[str] | None = None) -> list[Row]:
         """The rows of a table, read without Spark; those of the given columns only."""
@@ -120,6 +117,21 @@ def _with_text_moment(rule: Row) -> Row:
 def _text(value: object) -> str:
     assert isinstance(value, datetime)
     return value.astimezone(UTC).isoformat()
+
+
+def fold(warehouse: Warehouse, settings: Settings, as_of: datetime | None = None) -> None:
+    """Fold what is new; with an as_of, as its night does, and write its schedules."""
+    with warehouse.materializing() as materialize:
+        found = ingest_new_input(
+            warehouse,
+            settings,
+            run_id="r",
+            started_at=datetime.now(UTC),
+            as_of=as_of,
+            materialize_state=materialize,
+        )
+        if as_of is not None:
+            write_schedules(warehouse, settings.at(as_of), as_of, found.completed, found.state)
 
 
 def same(rows: DataFrame) -> DataFrame:

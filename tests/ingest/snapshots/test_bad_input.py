@@ -163,7 +163,7 @@ def test_a_nul_in_a_small_csv_view_is_an_empty_text(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A night on the snapshots of four databases."""
+    """The schedules of the snapshots of four databases."""
     folder = tmp_path_factory.mktemp("night")
     project = Project(folder, catalog=catalog())
     writers = {"Tools": write_tools, "Rows": write_rows, "Texts": write_texts, "Parquet": write_parquet}
@@ -172,7 +172,7 @@ def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pr
     formats = {name: "csv" if name in ("Tools", "Texts") else "parquet" for name in writers}
     settings_of(folder, *({"path": name, "database": name, "format": formats[name]} for name in writers))
     Case(folder).configure(quality={"max_rejected_share": 1.0})
-    project.run(session, NOON)
+    project.schedule(session, NOON)
     return project
 
 
