@@ -56,11 +56,10 @@ def test_the_latest_of_events_is_a_moment_after_the_last_accepted_one(
     assert arrived(project) == {(at(20) + MOMENT, "c1/0")}
     assert "as_of is 2026-11-20T12:20:00.000001Z, the latest\n" in capfd.readouterr().err
 
-    # A late event moves nothing back, and `schedules` finds the same moment.
+    # A late event moves nothing back.
     project.add(by_source(message_event("SENT", event_time=at(5))))
     project.take_in(session)
-    describe(project.warehouse(session), project.settings(), "latest")
-    assert runs(project) == [succeeded(at(20) + MOMENT, at(20))] * 2
+    assert found_latest(session, project) == (at(20) + MOMENT, at(20))
 
 
 def test_an_event_of_a_clock_that_is_far_ahead_counts(
@@ -86,16 +85,13 @@ def test_the_latest_of_snapshots_is_the_last_taken_at(session: SparkSession, tmp
     server = Server(tmp_path)
     one = views(conversation_endpoints=[shown(1, False)], dbo_TargetQueue=[ready(1, False, 0)])
     server.snapshot(one, at(0))
-    server.project.run(session, "latest")
-    assert runs(server.project) == [succeeded(at(0), at(0))]
-    assert server.received() == ["ABCDEF00-0000-0000-0000-000000000001/initiator/0"]
+    server.project.take_in(session)
+    assert found_latest(session, server.project) == (at(0), at(0))
     with pytest.raises(ConfigError, match="the first is of 2026-11-20T12:00:00Z"):
         server.project.run(session, at(0) - MOMENT)
 
     # A snapshot whose views have no rows is newer data. An event that is newer still counts.
     server.snapshot({"transmission_queue": []}, at(10))
-    server.project.take_in(session)
-    assert found_latest(session, server.project) == (at(10), at(10))
     server.project.add(by_source(queue_event(event_time=at(10))))
     server.project.take_in(session)
     assert found_latest(session, server.project) == (at(10) + MOMENT, at(10))
@@ -140,9 +136,6 @@ def test_a_night_that_fails_before_its_as_of_is_known_has_no_row(
     with pytest.raises(InputError, match="1 of 2 rows were rejected"):
         project.run(session, "latest")
     assert runs(project) == []
-    with pytest.raises(InputError, match="1 of 2 rows were rejected"):
-        project.run(session, at(60))
-    assert [row["as_of"] for row in runs(project)] == [at(60)]
 
 
 def test_an_as_of_before_all_events_is_refused_and_later_ones_know_their_newest_data(
