@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pipelines.activation.queues_off import rolled_back_sentence, waiting_sentence
+from pipelines.blocks.tables import Column, Table, column, place_column
 from pipelines.config.instants import format_instant, format_written
 from pipelines.console.tables import Sheet, print_table
 from pipelines.console.terminal import Terminal, open_console
@@ -18,6 +19,30 @@ FIRST_RUNS = 40
 MARKS = {"": " ", "started": "+", "notification_pending": "-", "max_queue_readers": "#"}
 """The characters of the timeline, the weightiest last: no need, a reader to start, one that must wait."""
 
+GOOD_ADVICE = ("keeps_up", "not_known")
+ADVICE = Table(
+    "activation",
+    "Queues with a monitor, those that need attention first",
+    [
+        place_column("Queue"),
+        Column(
+            "Advice",
+            "word",
+            lambda row: row["advice"],
+            ("advice",),
+            lambda row: row["advice"] not in GOOD_ADVICE,
+        ),
+        column("In words", "text", "sentence"),
+        column("In need of a reader", "duration", "need_seconds"),
+        column("Kept away by the limit", "duration", "short_seconds"),
+        column("Limit", "level", "max_queue_readers"),
+        column("Readers to start", "count", "activations"),
+        column("Most ready", "count", "most_ready"),
+        column("Ready at the end", "count", "ready_at_end"),
+    ],
+    first="queues that were longest in need of a reader",
+)
+"""On the page; the console prints one queue."""
 COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "a monitor would")
 NOT_KNOWN = "not known"
 

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal
+
+from pipelines.config.instants import parse_instant
 
 Row = Mapping[str, Any]
 Kind = Literal["name", "place", "word", "text", "id", "level", "count", "share", "duration", "moment"]
@@ -85,3 +88,16 @@ def column(head: str, kind: Kind, key: str) -> Column:
 def place_column(head: str, keys: Sequence[str] = PLACE) -> Column:
     """Make a column of a name with what it belongs to."""
     return Column(head, "place", lambda row: tuple(row[key] for key in keys), keys)
+
+
+def age_column(head: str, key: str, as_of: datetime) -> Column:
+    """Make a column of the time from a moment to as_of; the page has moments as text."""
+
+    def value(row: Row) -> float | None:
+        moment = row[key]
+        if moment is None:
+            return None
+        since = parse_instant(moment) if isinstance(moment, str) else moment
+        return round(float((as_of - since).total_seconds()), 3)
+
+    return Column(head, "duration", value, (key,))

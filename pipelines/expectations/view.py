@@ -1,12 +1,14 @@
-"""Print expectations on a terminal."""
+"""The table of expectations, and sentences about them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_DOWN, Decimal
+from typing import Any
 
+from pipelines.blocks.tables import Column, Table, column
 from pipelines.config.expectations import DATA_AGE, LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal
 from pipelines.console.wording import MINUTE, format_count, format_duration
 from pipelines.expectations.read import Row
@@ -15,7 +17,6 @@ NOTHING = "nothing to measure"
 """What stands for a value that is null."""
 NOT_MEASURED = "not measured at this as_of; run the night again"
 IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE, DATA_AGE)
-COLUMNS = ("name", "met", "value", "limit", "messages")
 DIGITS = 15
 PLACES = Decimal("0.0001")
 """Decimals of per cent that are written."""
@@ -23,16 +24,7 @@ PLACES = Decimal("0.0001")
 
 def print_expectations(console: Terminal, rows: Sequence[Row], as_of: datetime) -> None:
     """Print a table of expectations, in the order given."""
-    shown = [
-        {
-            **row,
-            "met": "yes" if row["met"] else "no",
-            "value": format_value(row["value"], row["measure"]) if _is_measured(row) else NOT_MEASURED,
-            "limit": format_limit(row),
-        }
-        for row in rows
-    ]
-    print_rows(console, f"Expectations at {format_instant(as_of)}", shown, COLUMNS)
+    print_answer(console, EXPECTATIONS.with_title(f"{EXPECTATIONS.title} at {format_instant(as_of)}"), rows)
 
 
 def describe_not_met(row: Row) -> str:
@@ -62,13 +54,13 @@ def format_value(value: float | None, measure: str | None) -> str:
     return f"{number} s" if measure in IN_SECONDS else number
 
 
-def format_limit(row: Row) -> str:
+def format_limit(row: Mapping[str, Any]) -> str:
     """Write a limit with what it bounds."""
     bound = {LEVEL_AT_LEAST: "at least ", None: ""}.get(row["measure"], "at most ")
     return bound + format_value(row["limit"], row["measure"])
 
 
-def _is_measured(row: Row) -> bool:
+def _is_measured(row: Mapping[str, Any]) -> bool:
     return row["value"] is not None or row["messages"] is not None
 
 
@@ -77,3 +69,27 @@ def _is_within(row: Row) -> bool:
     if row["measure"] in (None, LEVEL_AT_LEAST):
         return row["measure"] is not None and bool(row["value"] >= row["limit"])
     return bool(row["value"] <= row["limit"])
+
+
+def _met(row: Mapping[str, Any]) -> str:
+    return "yes" if row["met"] else "no"
+
+
+def _measured(row: Mapping[str, Any]) -> str:
+    return format_value(row["value"], row["measure"]) if _is_measured(row) else NOT_MEASURED
+
+
+EXPECTATIONS = Table(
+    "expectations",
+    "Expectations",
+    [
+        column("Expectation", "name", "name"),
+        Column(
+            "Met", "word", lambda row: "yes" if row["met"] else "no", ("met",), lambda row: not row["met"]
+        ),
+        Column("Value", "text", _measured, ("value", "measure", "messages")),
+        Column("Limit", "text", format_limit, ("limit", "measure")),
+        column("Messages", "count", "messages"),
+    ],
+    first="of the settings",
+)

@@ -17,7 +17,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter, queue_text
 from pipelines.console.invocation import command_line
-from pipelines.console.tables import print_rows
+from pipelines.console.tables import print_answer, print_rows
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
@@ -31,11 +31,11 @@ from pipelines.questions.next import select_received, select_transmitted, with_o
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.queue_statuses import describe_statuses
+from pipelines.questions.tables import INPUTS
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
 from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
 from pipelines.storage.ages import Ages
-from pipelines.storage.batches import EVENT_COUNTS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.published import read_published_runs
@@ -133,8 +133,7 @@ def print_summary(
     _print_waits(console, waits, as_of, command)
     if verbose:
         events = [{"source": source, **counts} for source, counts in count_events(warehouse).items()]
-        pending = ("pending",) if any(row["pending"] for row in events) else ()
-        print_rows(console, "Events so far", events, ("source", *EVENT_COUNTS, *pending))
+        print_answer(console, INPUTS, events)
         _print_first_rows(console, warehouse, catalog, waits, as_of)
     _print_line(console, f"Tables: {warehouse.root}. Next:")
     for name, *options in _questions(waits):

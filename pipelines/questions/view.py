@@ -9,17 +9,23 @@ from pipelines.activation.queues_off import off_sentence
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.short_ids import id_of
-from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
+from pipelines.console.tables import BLANK, Sheet, print_answer, print_rows, print_table
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.changes import CHANGE_COLUMNS
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
-from pipelines.questions.leaks import GROUP_COLUMNS, SINCE_NOT_KNOWN, leak_sentences
-from pipelines.questions.open_messages import RECEIVE, SCHEDULES
+from pipelines.questions.leaks import SINCE_NOT_KNOWN, leak_sentences
+from pipelines.questions.open_messages import SCHEDULES
 from pipelines.questions.queue_statuses import describe_statuses
-from pipelines.questions.rejected import REJECTED_COLUMNS as REJECTED, SAMPLE_COLUMNS
+from pipelines.questions.tables import (
+    LEAKING,
+    REJECTED,
+    SAMPLES,
+    make_leak_table,
+    make_overtaken_table,
+    make_wait_table,
+)
 from pipelines.questions.unresolved import describe_unresolved
-from pipelines.questions.waiting import OVERTAKEN_COLUMNS, WAIT_COLUMNS
 
 Row = dict[str, Any]
 RECEIVED_COLUMNS = (
@@ -43,19 +49,6 @@ SENT_COLUMNS = (
     "message_id",
 )
 
-LEAK_COLUMNS = (
-    "age_days",
-    "created_by",
-    "state",
-    "reason",
-    "since",
-    "instance",
-    "database",
-    "contract",
-    "local_service",
-    "conversation_handle",
-    "last_traffic",
-)
 OF_CONVERSATION = ("conversation_id", "priority", "contract", "local_service", "remote_service")
 NO_STATUS = "(no transmission_status: not tried yet, or no snapshot shows the message)"
 """What stands for the text of messages without one."""
@@ -173,10 +166,10 @@ def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
     for line in lines:
         console.print(f"{line}.", soft_wrap=True)
     title = f"Endpoints that {'leak' if report['endpoints'] else 'may leak'} at {at}"
-    print_rows(console, title, report["groups"], GROUP_COLUMNS)
+    print_answer(console, make_leak_table(report["as_of"]).with_title(title), report["groups"])
     if more := report["groups_in_all"] - len(report["groups"]):
         console.print(f"and {more:,} more groups", soft_wrap=True)
-    print_rows(console, "The oldest of them", report["oldest"], LEAK_COLUMNS)
+    print_answer(console, LEAKING, report["oldest"])
 
 
 def print_waiting(
@@ -194,13 +187,9 @@ def print_waiting(
         console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
     for kind in SCHEDULES:
         found = report[kind.name]
-        by = [name for name in report.get("by", ()) if kind is RECEIVE or name != "queue"]
-        of = f" by {', '.join(by)}" if by else ""
-        columns = [*(by or (*kind.within, kind.level)), *WAIT_COLUMNS]
-        print_rows(console, f"Waiting for {kind.name}{of}, the longest first", found["waiting"], columns)
-        print_rows(
-            console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN_COLUMNS]
-        )
+        table = make_wait_table(kind, report.get("by", ()), report["as_of"])
+        print_answer(console, table, found["waiting"])
+        print_answer(console, make_overtaken_table(kind), found["overtaken"])
 
 
 def print_differences(found: Row, *, wide: bool = False) -> None:
@@ -243,9 +232,10 @@ def print_rejected(found: Sequence[Mapping[str, Any]], *, wide: bool = False) ->
     if not found:
         console.print("No row was rejected.", soft_wrap=True)
         return
-    print_rows(console, "Rejected rows by reason", found, REJECTED)
+    print_answer(console, REJECTED, found)
     for row in found:
-        print_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE_COLUMNS)
+        title = f"{row['source']}: {row['reason']}, for example"
+        print_answer(console, SAMPLES.with_title(title), row["samples"])
 
 
 def print_statuses(console: Terminal, rows: Sequence[dict[str, Any]]) -> None:

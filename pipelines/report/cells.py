@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.blocks.tables import AtLeast, Column, Table
-from pipelines.console.wording import FORMATS, format_number, format_percent
+from pipelines.console.wording import FORMATS, format_number
 from pipelines.report.formats import NO_VALUE, format_moment, format_name
 from pipelines.report.tables import PageData, Row
 
@@ -132,11 +132,13 @@ def make_answer(table: Table, data: PageData) -> HtmlTable:
     """Make a declared table of the rows that have its name."""
     part = table.name.replace("-", "_")
     note = data.note_left_out(part, table.first) or table.note
-    columns = list(map(_declared_column, table.columns))
+    columns = list(map(declared_column, table.columns))
     return make_table(table.name, table.title, columns, data.rows(part), note=note, empty=table.empty)
 
 
-def _declared_column(declared: Column) -> TableColumn:
+def declared_column(declared: Column) -> TableColumn:
+    """Make a column of a declared one."""
+
     def value(row: Row) -> Any:
         found = declared.value(row)
         if declared.kind == "place":
@@ -177,25 +179,6 @@ def placed_column(head: str, key: str, within: Sequence[str] = ("instance", "dat
 def opening_column(base: TableColumn) -> TableColumn:
     """Make a column whose names open the details of their rows."""
     return replace(base, cell=lambda row: replace(base.cell_of(row), opens=row["index"]))
-
-
-def percent_column(head: str, key: str) -> TableColumn:
-    """Make a column of shares."""
-
-    def cell(row: Row) -> Cell:
-        return EMPTY if row[key] is None else Cell(format_percent(row[key]))
-
-    return TableColumn(head, "level", lambda row: row[key], cell)
-
-
-def wait_columns(data: PageData) -> list[TableColumn]:
-    """Make the columns about messages that wait."""
-    return [
-        column("Messages", "count", "messages"),
-        TableColumn("Oldest waits", "duration", lambda row: data.seconds_since(row["oldest"])),
-        column("Median wait", "duration", "median_seconds"),
-        column("95% below", "duration", "p95_seconds"),
-    ]
 
 
 def level_columns(levels: Mapping[int, Sequence[Row]], rows: Sequence[Row]) -> list[TableColumn]:

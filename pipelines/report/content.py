@@ -9,14 +9,17 @@ from pyspark.sql import Window, functions as F
 
 from pipelines.activation.queues_off import off_sentence
 from pipelines.activation.read import queues_off_at
+from pipelines.activation.view import ADVICE
 from pipelines.console.wording import format_queue
-from pipelines.expectations.read import COLUMNS as EXPECTED, read_expectations
+from pipelines.expectations.read import read_expectations
+from pipelines.expectations.view import EXPECTATIONS
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
-from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
+from pipelines.questions.leaks import count_leaks, leak_order, read_leaks
 from pipelines.questions.open_messages import NAMES, RECEIVE, TRANSMISSION, Schedule, read_open
 from pipelines.questions.overtaken import rank_overtaken
-from pipelines.questions.waiting import OVERTAKEN_COLUMNS, summarize_waits
+from pipelines.questions.tables import RULES, make_leak_table, make_overtaken_table
+from pipelines.questions.waiting import summarize_waits
 from pipelines.report.counts import select_nights
 from pipelines.report.over_time import read_over_time
 from pipelines.report.tables import PageTable, number_rows, read_table
@@ -72,34 +75,6 @@ TRANSMITTED_COLUMNS = (
     "message_id",
     "why_still_here",
 )
-RULE_COLUMNS = (
-    "instance",
-    "database",
-    "rule_name",
-    "level",
-    "valid_from",
-    "first_seen",
-    "endpoints",
-    "messages",
-    "open_messages",
-    "last_use",
-)
-ADVICE_COLUMNS = (
-    "instance",
-    "database",
-    "queue",
-    "advice",
-    "sentence",
-    "mode",
-    "max_queue_readers",
-    "need_seconds",
-    "short_seconds",
-    "activations",
-    "most_ready",
-    "ready_at_end",
-)
-
-LEAK_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "a_day")
 
 
 def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
@@ -131,14 +106,14 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
                 )
             ],
         ),
-        "expectations": _small_table((*EXPECTED, "measure"), read_expectations(warehouse, None, as_of)),
+        "expectations": _small_table(EXPECTATIONS.keys, read_expectations(warehouse, None, as_of)),
         **_read_schedule(warehouse, as_of, RECEIVE, off),
         **_read_schedule(warehouse, as_of, TRANSMISSION, off),
         **_read_rules_and_monitors(warehouse, as_of),
         **_read_input(warehouse, as_of),
         **read_over_time(warehouse, as_of),
         "leaks": read_table(
-            count_leaks(read_leaks(warehouse, as_of), as_of=as_of).select(*LEAK_COLUMNS),
+            count_leaks(read_leaks(warehouse, as_of), as_of=as_of).select(*make_leak_table(as_of).keys),
             order=leak_order(),
             limit=LEAKS_SHOWN,
         ),
@@ -197,7 +172,7 @@ def _read_schedule(
         ),
         f"{kind.name}_top": read_table(top, order=[F.col("place"), F.col("position")], limit=TOP * count),
         f"{kind.name}_overtaken": read_table(
-            late.select(*kind.within, *OVERTAKEN_COLUMNS),
+            late.select(*make_overtaken_table(kind).keys),
             order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],
             limit=OVERTAKEN_SHOWN,
         ),
@@ -209,10 +184,10 @@ def _read_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str,
     place = [F.col(name) for name in ("instance", "database")]
     return {
         "rules": PageTable(
-            RULE_COLUMNS, [[row[name] for name in RULE_COLUMNS] for row in rules[:RULES_SHOWN]], len(rules)
+            RULES.keys, [[row[name] for name in RULES.keys] for row in rules[:RULES_SHOWN]], len(rules)
         ),
         "activation": read_table(
-            warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE_COLUMNS),
+            warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE.keys),
             order=[
                 F.col("advice").isin("keeps_up", "not_known"),
                 F.desc("need_seconds"),
@@ -230,14 +205,14 @@ def _read_input(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     reasons = (
         warehouse.read(REJECTED_EVENTS)
         .groupBy("source", "reason")
-        .agg(F.count(F.lit(1)).alias("rows"), F.max("first_seen").alias("last_seen"))
+        .agg(F.count(F.lit(1)).alias("events"), F.max("first_seen").alias("last_seen"))
     )
     unresolved = warehouse.read_as_of(UNRESOLVED, as_of)
     why = unresolved.groupBy("kind", "reason").agg(F.count(F.lit(1)).alias("messages"))
     return {
         "inputs": read_table(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
         "rejected": read_table(
-            reasons, order=[F.desc("rows"), F.col("source"), F.col("reason")], limit=REASONS_SHOWN
+            reasons, order=[F.desc("events"), F.col("source"), F.col("reason")], limit=REASONS_SHOWN
         ),
         "unresolved": read_table(
             why, order=[F.desc("messages"), F.col("kind"), F.col("reason")], limit=REASONS_SHOWN

@@ -11,8 +11,18 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from pipelines.activation.view import ADVICE
 from pipelines.conformance.view import DEVIATIONS, LINKS, QUEUES
-from pipelines.questions.open_messages import NAMES
+from pipelines.expectations.view import EXPECTATIONS
+from pipelines.questions.open_messages import NAMES, SCHEDULES
+from pipelines.questions.tables import (
+    INPUTS,
+    REJECTED,
+    RULES,
+    make_kind_table,
+    make_leak_table,
+    make_overtaken_table,
+)
 from pipelines.replay.view import ASSUMED, WAITS
 from pipelines.report import (
     charts,
@@ -87,24 +97,24 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
 
 def _make_tables(data: PageData) -> dict[str, Any]:
     tables = [
-        *sections.make_first_tables(data),
-        *schedules.make_queue_tables(data),
+        sections.make_note_table(data),
+        schedules.make_queue_table(data),
         schedules.make_instance_table(data),
-        schedules.make_sent_kind_table(data),
-        sections.make_rule_table(data),
-        sections.make_activation_table(data),
-        sections.make_leak_table(data),
-        *sections.make_input_tables(data),
+        sections.make_unresolved_table(data),
         sections.make_night_table(data),
     ]
+    answers = [EXPECTATIONS, RULES, ADVICE, make_leak_table(data.moment), INPUTS, REJECTED]
+    for kind in SCHEDULES:
+        answers += [make_kind_table(kind, data.moment), make_overtaken_table(kind)]
     if "whatif_summary" in data:
-        tables += [make_answer(table, data) for table in (SUMMARY, MOVES)]
+        answers += [SUMMARY, MOVES]
         tables.append(whatif.make_pair_table(data))
     if "replay_waits" in data:
-        tables.append(make_answer(WAITS, data))
+        answers.append(WAITS)
     if "conformance_queues" in data:
         tables.append(conformance.make_hour_table(data))
-        tables += [make_answer(table, data) for table in (QUEUES, DEVIATIONS, LINKS)]
+        answers += [QUEUES, DEVIATIONS, LINKS]
+    tables += [make_answer(table, data) for table in answers]
     return {table.name: table for table in tables}
 
 

@@ -6,17 +6,18 @@ from typing import Any
 
 from pipelines.console.wording import format_number
 from pipelines.questions.open_messages import NAMES
+from pipelines.questions.tables import KIND_COLUMNS, wait_columns
 from pipelines.report.cells import (
     EMPTY,
     Cell,
     HtmlTable,
     TableColumn,
     column,
+    declared_column,
     level_columns,
     make_table,
     opening_column,
     placed_column,
-    wait_columns,
 )
 from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable, Row
@@ -68,11 +69,11 @@ def _shown(column: TableColumn, row: Row) -> Any:
     return column.value(row) if column.type in ("count", "level") else cell.text
 
 
-def make_queue_tables(data: PageData) -> list[HtmlTable]:
-    """Make the table of the queues, and those of overtaken messages."""
+def make_queue_table(data: PageData) -> HtmlTable:
+    """Make the table of the queues."""
     rows = data.rows("receive_places")
-    waits = wait_columns(data)
-    queues = make_table(
+    waits = list(map(declared_column, wait_columns(data.moment)))
+    return make_table(
         "queues",
         "Messages by queue and level",
         [
@@ -85,63 +86,12 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
         rows,
         note=data.note_left_out("receive_places", "queues with the most messages"),
     )
-    overtaken = [
-        *kind_columns(),
-        column("Later ones before it", "count", "passed_by"),
-        column("Position", "count", "position"),
-        column("Waits since", "moment", "since"),
-        column("Message", "id", "message_id"),
-    ]
-    most = "most overtaken messages (at most ten of each)"
-    return [
-        queues,
-        _make_kind_table(data, "receive", "Messages in queues by contract and services"),
-        make_table(
-            "receive-overtaken",
-            "Messages that later ones are received before",
-            [placed_column("Queue", "queue"), *overtaken],
-            data.rows("receive_overtaken"),
-            note=data.note_left_out("receive_overtaken", most),
-        ),
-        make_table(
-            "transmission-overtaken",
-            "Messages that later ones are sent before",
-            [column("Instance", "name", "instance"), *overtaken],
-            data.rows("transmission_overtaken"),
-            note=data.note_left_out("transmission_overtaken", most),
-        ),
-    ]
-
-
-def kind_columns() -> list[TableColumn]:
-    """Make the columns of contract and services of the endpoint that holds a message."""
-    return [
-        column("Contract", "name", "contract"),
-        column("Local service", "name", "local_service"),
-        column("Remote service", "name", "remote_service"),
-    ]
-
-
-def _make_kind_table(data: PageData, kind: str, caption: str) -> HtmlTable:
-    """Make the table of the messages of a schedule by contract and services."""
-    return make_table(
-        f"{kind}-kinds",
-        caption,
-        [*kind_columns(), *wait_columns(data)],
-        data.rows(f"{kind}_kinds"),
-        note=data.note_left_out(f"{kind}_kinds", "kinds with the most messages"),
-    )
-
-
-def make_sent_kind_table(data: PageData) -> HtmlTable:
-    """Make the table of the messages to send by contract and services."""
-    return _make_kind_table(data, "transmission", "Messages that wait to be sent, by contract and services")
 
 
 def make_instance_table(data: PageData) -> HtmlTable:
     """Make the table of the sending instances."""
     rows = data.rows("transmission_places")
-    waits = wait_columns(data)
+    waits = list(map(declared_column, wait_columns(data.moment)))
     return make_table(
         "instances",
         "Messages that wait to be sent, by instance and level",
@@ -194,7 +144,7 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("group_priority", column("Level of the group", "level", "group_priority")),
         ("priority", column("Level", "level", "priority")),
         ("arrived_at", column("Arrived", "moment", "arrived_at")),
-        *zip(NAMES, kind_columns(), strict=True),
+        *zip(NAMES, map(declared_column, KIND_COLUMNS), strict=True),
         ("message_type", column("Message type", "name", "message_type")),
         ("conversation_group_id", column("Group", "id", "conversation_group_id")),
         ("conversation_id", column("Conversation", "id", "conversation_id")),

@@ -38,7 +38,7 @@ class PageData:
     def __init__(self, as_of: datetime, tables: Mapping[str, PageTable]) -> None:
         """Make the values of the tables plain."""
         self.as_of = format_instant(as_of)
-        self._moment = as_of
+        self.moment = as_of
         self.tables = {
             name: PageTable(
                 list(table.columns), [list(map(plain_value, row)) for row in table.rows], table.total
@@ -81,7 +81,7 @@ class PageData:
 
     def seconds_since(self, moment: str) -> float:
         """Return the seconds from a moment to as_of, to the millisecond."""
-        return round((self._moment - parse_instant(moment)).total_seconds(), 3)
+        return round((self.moment - parse_instant(moment)).total_seconds(), 3)
 
 
 def plain_value(value: Any) -> Any:

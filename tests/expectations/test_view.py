@@ -43,7 +43,7 @@ def test_the_page_has_them(session: SparkSession, tmp_path: Path) -> None:
     tables["expectations"] = [OF_AS_OF | {key: row[key] for key in row if key != "measure"} for row in ROWS]
     tables["runs"] = [row | {"settings": described} for row in tables["runs"]]
     page = page_of(session, write(session, tmp_path, tables), AS_OF)
-    table = page[page.index("What the settings expect") :].replace("<wbr>", "")
+    table = page[page.index("Expectations") :].replace("<wbr>", "")
     slow = ("&lt;b&gt;slow&lt;/b&gt;", "30 min 0 s", "at most 10 min 0 s")
     places = [table.index(part) for part in (*slow, "nothing to measure", "at least 60 %", "</table>")]
     assert places == sorted(places)

@@ -98,7 +98,7 @@ def test_rules_monitors_and_input(full_page: str) -> None:
     ]
     assert [row["queue"] for row in part(full_page, "activation")] == ["OrderQueue", "Queue 00"]
     assert [(row["events"], row["rejected"]) for row in part(full_page, "inputs")] == [(20, 4)]
-    assert [(row["reason"], row["rows"]) for row in part(full_page, "rejected")] == [
+    assert [(row["reason"], row["events"]) for row in part(full_page, "rejected")] == [
         ("message_id is null", 2),
         ("unknown event_type", 1),
     ]

@@ -1,0 +1,193 @@
+"""The tables of the questions, for console and page."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pipelines.blocks.tables import Column, Row, Table, age_column, column, place_column
+from pipelines.questions.open_messages import RECEIVE, Schedule
+
+KIND_COLUMNS = (
+    column("Contract", "name", "contract"),
+    column("Local service", "name", "local_service"),
+    column("Remote service", "name", "remote_service"),
+)
+"""The names of the endpoint that holds a message."""
+BY_COLUMNS = {
+    "instance": column("Instance", "name", "instance"),
+    "database": column("Database", "name", "database"),
+    "queue": column("Queue", "name", "queue"),
+    **dict(zip(("contract", "local_service", "remote_service"), KIND_COLUMNS, strict=True)),
+    "level": column("Level", "level", "level"),
+}
+"""What messages are counted by."""
+OVERTAKEN_TITLES = {
+    "receive": "Messages that later ones are received before",
+    "transmission": "Messages that later ones are sent before",
+}
+KIND_TITLES = {
+    "receive": "Messages in queues by contract and services",
+    "transmission": "Messages that wait to be sent, by contract and services",
+}
+
+
+def _rule(row: Row) -> str:
+    if row["rule_name"] is not None:
+        return str(row["rule_name"])
+    return "the server's level, no rule" if row["level"] is None else "default, no rule matched"
+
+
+def _candidates(row: Row) -> str | None:
+    return ", ".join(f"{each['level']}: {each['rule_name']}" for each in row["candidates"]) or None
+
+
+def _remark(row: Row) -> str | None:
+    if row["rule_name"] is None:
+        return None
+    remarks = ["not in the history"] if row["valid_from"] is None else []
+    return ", ".join([*remarks, *([] if row["endpoints"] else ["unused"])]) or None
+
+
+RULES = Table(
+    "rules",
+    "Rules and what they decide",
+    [
+        Column("Rule", "name", _rule, ("rule_name", "level")),
+        place_column("Database", ("instance", "database")),
+        column("Level", "level", "level"),
+        Column(
+            "Valid from",
+            "moment",
+            lambda row: None if row["first_seen"] else row["valid_from"],
+            ("valid_from", "first_seen"),
+        ),
+        # Only a snapshot shows these rules; they may be older.
+        Column("First seen at", "moment", lambda row: row["valid_from"] if row["first_seen"] else None),
+        column("Endpoints", "count", "endpoints"),
+        column("Conversations", "count", "conversations"),
+        column("Messages of the night", "count", "messages"),
+        column("Open messages", "count", "open_messages"),
+        column("First used", "moment", "first_use"),
+        column("Last used", "moment", "last_use"),
+        Column("Candidates", "text", _candidates, ("candidates",)),
+        Column("Remark", "text", _remark, is_flagged=lambda row: True),
+    ],
+    first="first rule versions by database and name",
+)
+LEAKING = Table(
+    "leaking",
+    "The oldest of them",
+    [
+        column("Age in days", "count", "age_days"),
+        column("Created by", "name", "created_by"),
+        column("State", "name", "state"),
+        column("Why", "word", "reason"),
+        column("Since", "moment", "since"),
+        place_column("Service", ("instance", "database", "local_service")),
+        column("Contract", "name", "contract"),
+        column("Handle", "id", "conversation_handle"),
+        column("Last traffic", "moment", "last_traffic"),
+    ],
+)
+INPUTS = Table(
+    "inputs",
+    "Events so far",
+    [
+        column("Input", "name", "source"),
+        column("Events", "count", "events"),
+        column("Accepted", "count", "accepted"),
+        column("Duplicates", "count", "duplicates"),
+        column("Rejected", "count", "rejected"),
+        Column("Pending", "count", lambda row: row.get("pending") or None),
+    ],
+)
+REJECTED = Table(
+    "rejected",
+    "Why rows were rejected, so far",
+    [
+        column("Reason", "name", "reason"),
+        column("Input", "name", "source"),
+        column("Rows", "count", "events"),
+        Column("Last met by a run of", "moment", lambda row: row.get("last_seen"), ("last_seen",)),
+    ],
+    first="most frequent reasons",
+    note="A row with several reasons counts at each.",
+)
+SAMPLES = Table(
+    "samples",
+    "Samples",
+    [column("Event", "text", "event_id"), column("Payload", "text", "payload")],
+)
+
+
+def make_leak_table(as_of: datetime) -> Table:
+    """Make the table of leaks by names, state and reason."""
+    return Table(
+        "leaks",
+        "Conversations that are never ended",
+        [
+            place_column("Service", ("instance", "database", "local_service")),
+            column("Contract", "name", "contract"),
+            column("Far service", "name", "remote_service"),
+            column("State", "name", "state"),
+            column("Why", "word", "reason"),
+            # The page does not group names, so it knows neither.
+            Column("Maker", "text", lambda row: row.get("maker")),
+            Column("Names", "count", lambda row: row.get("names")),
+            column("Endpoints", "count", "endpoints"),
+            column("A day", "count", "a_day"),
+            age_column("Age of the oldest", "oldest", as_of),
+        ],
+        first="oldest kinds",
+    )
+
+
+def wait_columns(as_of: datetime) -> list[Column]:
+    """Make the columns about messages that wait."""
+    return [
+        column("Messages", "count", "messages"),
+        age_column("Oldest waits", "oldest", as_of),
+        column("Median wait", "duration", "median_seconds"),
+        column("95% below", "duration", "p95_seconds"),
+    ]
+
+
+def make_wait_table(kind: Schedule, by: Sequence[str], as_of: datetime) -> Table:
+    """Make the table of what waits: by its queue or instance and its level, or by these columns."""
+    of = [name for name in by if kind is RECEIVE or name != "queue"]
+    counted = [BY_COLUMNS[name] for name in of] or [
+        _place_of(kind),
+        column("Level", "level", kind.level),
+    ]
+    title = f"Waiting for {kind.name}{' by ' if of else ''}{', '.join(of)}, the longest first"
+    return Table(f"{kind.name}-waiting", title, [*counted, *wait_columns(as_of)])
+
+
+def make_kind_table(kind: Schedule, as_of: datetime) -> Table:
+    """Make the table of what waits by contract and services."""
+    return Table(
+        f"{kind.name}-kinds",
+        KIND_TITLES[kind.name],
+        [*KIND_COLUMNS, *wait_columns(as_of)],
+        first="kinds with the most messages",
+    )
+
+
+def make_overtaken_table(kind: Schedule) -> Table:
+    """Make the table of messages that later ones go before."""
+    return Table(
+        f"{kind.name}-overtaken",
+        OVERTAKEN_TITLES[kind.name],
+        [
+            _place_of(kind),
+            *KIND_COLUMNS,
+            column("Later ones before it", "count", "passed_by"),
+            column("Position", "count", "position"),
+            column("Waits since", "moment", "since"),
+            column("Message", "id", "message_id"),
+        ],
+        first="most overtaken messages (at most ten of each)",
+    )
+
+
+def _place_of(kind: Schedule) -> Column:
+    return place_column("Queue") if kind is RECEIVE else BY_COLUMNS["instance"]
