@@ -108,7 +108,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         queues: `views_of_queues`.
 
     A message that a queue shows is looked for in later views of that queue, too, whatever its endpoint and
-    the bindings say.
+    the bindings say. One that is gone in the same snapshot as its endpoint has a row, too: it was received,
+    or the end dropped it.
 
     Returns:
         Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
@@ -157,8 +158,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     received = reduce(
         DataFrame.unionByName,
         [
-            _missing(receivers, queues, ["instance", "database", "local_service"]),
-            _missing(receivers, of_queues, ["instance", "database", "shown_queue"]),
+            _missing(receivers, queues, ["instance", "database", "local_service"], _just_before("taken_at")),
+            _missing(receivers, of_queues, ["instance", "database", "shown_queue"], _just_before("taken_at")),
         ],
     )
     sent = facts.where("arrived_at is null and sent_at is not null").join(
@@ -172,15 +173,20 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     return _rows(received, "RECEIVED").unionByName(_rows(left, LEFT))
 
 
-def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
+def _missing(
+    rows: DataFrame, views: DataFrame, key: list[str], ended_from: Column | None = None
+) -> DataFrame:
     """The rows with each taken_at at which they existed and were not in the view.
+
+    They existed if they had not ended before `ended_from`, else before taken_at.
 
     Most rows are in the newest view of their place; only the others are compared with all views of it.
     """
     newest = views.groupBy(*key).agg(F.max("taken_at").alias("newest_view"))
     absent = rows.join(F.broadcast(newest), key, "inner").where(_is_contradicted("newest_view"))
     exists = F.coalesce(F.col("created_at") < F.col("taken_at"), F.col("shown").isNotNull())
-    lives = exists & (F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at")))
+    end_before = F.col("taken_at") if ended_from is None else ended_from
+    lives = exists & (F.col("ended_at").isNull() | (F.col("ended_at") >= end_before))
     return absent.join(F.broadcast(views), key, "inner").where(_is_contradicted("taken_at") & lives)
 
 

@@ -82,6 +82,7 @@ MESSAGES = """
     back once      | RECEIVED   | 09:30      | open           | -        | Order                 | both
     other queue    | DELIVERED  | 08:00      | -              | -        | Order                 | elsewhere
     receiver over  | DELIVERED  | 08:00      | -              | -        | Order                 | target over
+    ends with it   | DELIVERED  | 08:00      | -              | -        | Order                 | ends with it
     no receiver    | DELIVERED  | 08:00      | -              | -        | Order                 | nobody
     only shown     | DELIVERED  | 08:00      | -              | 11:59:59 | Order                 | nobody
     sent           | SENT       | 08:00      | -              | -        | Order                 | both
@@ -97,6 +98,7 @@ MESSAGES = """
 ENDED = """
     conversation_id | is_initiator | event_type                    | event_time
     target over     | false        | END_CONVERSATION              | 11:00
+    ends with it    | false        | END_CONVERSATION              | 11:59:59.999999
     sender over     | true         | END_CONVERSATION              | 11:00
     cleaned up      | true         | END_CONVERSATION_WITH_CLEANUP | 11:00
     with error      | true         | END_CONVERSATION_WITH_ERROR   | 11:00
@@ -113,6 +115,7 @@ GONE = """
     gone           | RECEIVED   | 11:59:59.999999 | 12:00   | 08:00
     shown lately   | RECEIVED   | 11:59:59.999999 | 12:00   | 11:59:59
     only shown     | RECEIVED   | 11:59:59.999999 | 12:00   | 11:59:59
+    ends with it   | RECEIVED   | 11:59:59.999999 | 12:00   | 08:00
     late           | RECEIVED   | 12:59:59.999999 | 13:00   | 11:59
     given back     | RECEIVED   | 11:59:59.999999 | 12:00   | 10:00
     back lately    | RECEIVED   | 12:59:59.999999 | 13:00   | 11:59:30
