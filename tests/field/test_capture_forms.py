@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.field.running import CASES, Case
+from tests.field.running import CASES, Case, table_of
 
 FIELD = "field-37-client-exports"
 FORMS = sorted(path.name.removeprefix("cap-") for path in (CASES / FIELD).glob("cap-*"))
@@ -15,13 +15,12 @@ def test_a_capture_in_two_forms_is_one(session: SparkSession, tmp_path: Path) ->
     case = Case.copied(FIELD, tmp_path / "case", "settings-datagrip.yaml")
     folder = case.folder / "cap-datagrip"
     markdown = case.folder / "cap-markdown" / "mill1.txt"
-    case.publish("latest")
+    case.fold()
     markdown.rename(folder / "again.txt")
-    case.publish("latest")
-    (folder / "mill1.json").unlink()
-    assert "1 rule versions" in case.published("latest").err
-    (folder / "again.txt").unlink()
-    assert "1 rule versions" in case.published("latest").err
+    case.fold()
+    for file in ("mill1.json", "again.txt"):
+        (folder / file).unlink()
+        assert "1 rule versions" in case.fold().err
 
 
 def test_null_in_a_file_whose_every_field_is_quoted(session: SparkSession, tmp_path: Path) -> None:
@@ -37,7 +36,8 @@ def test_null_in_a_file_whose_every_field_is_quoted(session: SparkSession, tmp_p
     found = case.job("rules", "--print-sql", "MILL1")
     assert "NULL in contract_name, local_service_name is read as a name" in found.err
     assert found.out.count("REMOTE_SERVICE_NAME = ANY") == 2
-    assert "2 messages wait" in case.published("latest").out
+    case.schedule("2026-11-20T11:00:00Z")
+    assert len(table_of(case.folder / "warehouse-snap-dbeaver", "receive_schedule")) == 2
 
 
 def test_the_rules_of_a_capture_in_any_form(tmp_path: Path) -> None:

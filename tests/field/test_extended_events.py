@@ -78,7 +78,7 @@ def write(folder: Path, form: str, rows: list[Row]) -> None:
 
 @pytest.fixture(scope="module")
 def server(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    """A night on a log of each form."""
+    """A ledger with a log of each form."""
     server = Case(tmp_path_factory.mktemp("extended-events"))
     (server.folder / "endpoints").mkdir()
     (server.folder / "endpoints" / "1.csv").write_text(CREATIONS)
@@ -93,7 +93,7 @@ def server(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> C
         inputs={"endpoint_events": {"path": "endpoints", "format": "csv"}, "logs": logs},
         quality={"max_rejected_share": 0.5},
     )
-    server.publish("2026-11-20T12:00:00Z")
+    server.fold()
     return server
 
 

@@ -24,7 +24,7 @@ def sample(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> C
     folder = tmp_path_factory.mktemp("logs") / "logs"
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("warehouse"))
     case = Case(folder)
-    case.publish(AS_OF)
+    case.schedule(AS_OF)
     return case
 
 

@@ -92,7 +92,7 @@ def test_a_lost_row_ends_the_night(project: CaptureProject, monkeypatch: pytest.
 def test_a_message_without_endpoint_goes_when_a_later_view_lacks_it(project: CaptureProject) -> None:
     later = views(conversation_endpoints=[shown(1, False)], transmission_queue=[waiting(2)])
     write_captures(project.captures, {PLACE: later}, LATER)
-    project.run(LATER)
+    project.schedule(LATER.isoformat())
     left = [row["id"] for row in project.table("unresolved") if row["as_of"] == LATER]
     assert left == ["99999999-0000-0000-0000-000000000002/unknown/0"]
     assert LATER not in {row["as_of"] for row in project.table("receive_schedule")}

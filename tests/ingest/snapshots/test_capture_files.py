@@ -32,7 +32,7 @@ class Taken(CaptureProject):
         super().__init__(folder)
         self.session = session
         self.put_back()
-        self.run()
+        self.schedule(NOON.isoformat())
         assert len(self.table("receive_schedule")) == 3
 
     def new_input(self) -> NewInput:
@@ -107,10 +107,9 @@ def test_a_taken_capture_that_has_gone_is_no_fault(taken: Taken) -> None:
 
 
 def test_a_capture_that_was_moved_is_read_once(taken: Taken) -> None:
-    """A night of a later as_of than that of the capture."""
     (taken.captures / "x.txt").rename(taken.captures / "y.txt")
     assert len(taken.new_input().snapshots.moved) == 1
-    taken.run(at(30))
+    taken.fold()
     assert not taken.new_input().snapshots.moved
     assert len(taken.table("message_events")) == 3
 

@@ -87,7 +87,7 @@ def test_other_spellings_of_values_are_read(tmp_path: Path) -> None:
     form = FORMS["SSMS, text"]
     (project.folder / "form").mkdir()
     (project.folder / "form" / form.name).write_bytes(form.write(lines))
-    outcome = project.run()
+    outcome = project.schedule(NOON.isoformat())
     assert "warning" not in outcome.err.lower()
     tables = project.comparable()
     for name in ("endpoints", "receive_schedule", "priority_rules", "message_events"):
@@ -135,7 +135,7 @@ def test_a_night_on_hostile_names(tmp_path: Path) -> None:
         databases[name] = shows
     server = "".join(HOSTILE_NAMES[:6])
     project.add(capture_lines(databases, server=server, id="1" * 8), "hostile.jsonl")
-    project.run()
+    project.schedule(NOON.isoformat())
 
     def found(table: str, *columns: str) -> set[tuple[Any, ...]]:
         return {tuple(row.values()) for row in project.table(table, columns)}
@@ -185,7 +185,7 @@ def test_what_a_later_capture_does_not_show(tmp_path: Path) -> None:
     )
     settings = {"warehouse": "warehouse", "snapshots": [{"path": "captures"}, old]}
     (project.folder / "settings.yaml").write_text(yaml.safe_dump(settings))
-    outcome = project.run()
+    outcome = project.schedule(NOON.isoformat())
     still_there = Counter(row["database"] for row in project.table("receive_schedule"))
     assert still_there == {"Offline": 1, "Partly": 3}
     ended = {row["database"]: row["ended_at"] is not None for row in project.table("endpoints")}
@@ -214,7 +214,7 @@ def test_an_endpoint_is_not_older_than_a_complete_view_without_it(tmp_path: Path
                 shows, server=f"SQL{server}", taken_at=at(minute), id=f"{server}{night}" * 4
             )
             project.add(lines, f"{server}-{night}.jsonl")
-        project.run(at(60))
+        project.fold()
     found = project.table("endpoints", ["conversation_handle", "created_at", "created_by"])
     assert {row["conversation_handle"]: (row["created_at"], row["created_by"]) for row in found} == {
         handle(11, False): (at(-60), "lifetime"),

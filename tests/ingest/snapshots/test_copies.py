@@ -89,7 +89,7 @@ def test_databases_at_any_two_moments(tmp_path: Path) -> None:
     one = held("One", [shown(1, True), shown(2, False, state="CD"), shown(3, False)])
     two = held("Two", [shown(1, False), shown(2, False), shown(3, False, state="DO")])
     add(project, 1, {"One": one, "Two": two})
-    project.run()
+    project.fold()
     copy = {"Copy": held("Copy", [shown(1, True), shown(3, False, state="CD"), shown(4, False)])}
     add(project, 2, copy, server="SQL2", taken_at=at(-3600))
     assert refusals(project) == [

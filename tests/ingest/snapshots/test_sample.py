@@ -33,10 +33,10 @@ RULE = create_rule(
 
 @pytest.fixture(scope="module")
 def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> CaptureProject:
-    """Nights of the documentation's example, and of the morning after the gold rule was made."""
+    """Schedules of the documentation's example, and of the morning after the gold rule was made."""
     project = CaptureProject(tmp_path_factory.mktemp("p") / "p", snapshots=[{"path": str(SAMPLES)}])
     for as_of in (AS_OF, TUESDAY):
-        project.run(as_of)
+        project.schedule(as_of.isoformat())
     return project
 
 
