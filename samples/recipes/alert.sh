@@ -15,4 +15,5 @@ case $code in
        text="$text Some messages are not matched to a queue: priorities waiting." ;;
   *) text="A capture or a command failed. Read the log, then run it again." ;;
 esac
+# In place of mail, put any command that takes the text on standard input.
 echo "$text" | mail -s "priorities on $(uname -n): exit code $code" dba@example.com
