@@ -62,7 +62,7 @@ def test_a_name_comes_back_as_it_was_and_makes_no_element(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["</td><script>alert(1)</script>", '" onclick="alert(1)', "{{ 7 * 7 }}"])
 def test_a_name_in_a_table_is_text(name: str) -> None:
-    columns = ["source", "reason", "rows", "last_seen"]
+    columns = ["source", "reason", "events", "last_seen"]
     pages = [
         render_page(AS_OF, {"rejected": PageTable(columns, [["events", reason, 1, AS_OF]], 1)})
         for reason in (name, "x")
