@@ -176,6 +176,7 @@ SHOWN: dict[str, tuple[Column, ...]] = {
         optional("shown_contract", "string", "contract in the snapshot's view; null if not said"),
         optional("shown_from_service", "string", "sender's service in the snapshot's view; null if not said"),
         optional("shown_to_service", "string", "receiver's service in the snapshot's view; null if not said"),
+        optional("shown_priority", "int", "level in the transmission queue's view; null if not said"),
     ),
     "queue_events": (SEEN_AT, *OWN, RUNNING_TASKS),
 }

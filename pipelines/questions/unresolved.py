@@ -23,6 +23,7 @@ from schemas.ledger import ENDPOINTS
 from schemas.outputs import UNRESOLVED
 
 UNRESOLVED_KEY = ("kind", "reason", "instance", "database", "contract", "local_service", "remote_service")
+KIND_OF_MESSAGE = (*UNRESOLVED_KEY, "level")
 SERVICE_MISSING = "service_not_in_catalog"
 LINES_SHOWN = 10
 """Kinds of messages that are printed."""
@@ -41,17 +42,17 @@ def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     """Count the messages of `unresolved` at a published as_of by what they are.
 
     Returns:
-        One row per combination of WHY: `kind` (the schedule it is missing from), `reason`, and of the
-        endpoint that should hold the message, where it is known, instance, database, contract and services;
-        else those of its other endpoint with the services swapped, and instance and database of its arrival
-        or SENT. `messages` of it; most messages first.
+        One row per combination of KIND_OF_MESSAGE: `kind` (the schedule it is missing from), `reason`, and of
+        the endpoint that should hold the message, where it is known, instance, database, contract and
+        services; else those of its other endpoint with the services swapped, and instance and database of its
+        arrival or SENT; `level` as in `locate_unresolved`. `messages` of it; most messages first.
     """
     if warehouse.read_as_of(UNRESOLVED, as_of).isEmpty():
         return []
     rows = (
-        locate_unresolved(warehouse, as_of).groupBy(*UNRESOLVED_KEY).agg(F.count(F.lit(1)).alias("messages"))
+        locate_unresolved(warehouse, as_of).groupBy(*KIND_OF_MESSAGE).agg(F.count(F.lit(1)).alias("messages"))
     )
-    return collect_rows(rows.orderBy(F.desc("messages"), *UNRESOLVED_KEY))
+    return collect_rows(rows.orderBy(F.desc("messages"), *KIND_OF_MESSAGE))
 
 
 def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known: bool = True) -> DataFrame:
@@ -66,7 +67,8 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
         One row per message and kind: UNRESOLVED_KEY, `message_id`, `conversation_id`, `is_initiator` (of the
         holding endpoint), `since`, its arrival or its SENT, and `status`, the transmission_status in the
         newest snapshot up to as_of that shows it. Names are those of the endpoints, else those that the rows
-        of snapshots have.
+        of snapshots have. `level` is that of its row in a transmission queue, null where an input shows the
+        endpoint or the row does not say it.
     """
     lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
     events = warehouse.read_open(MESSAGES, as_of)
@@ -77,7 +79,9 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
     if not are_later_known:
         endpoints = endpoints.where(F.col("created_at") < F.lit(as_of))
     holding = endpoints.select(
-        "conversation_id", "is_initiator", *[F.col(name).alias(f"own_{name}") for name in UNRESOLVED_KEY[2:]]
+        "conversation_id",
+        "is_initiator",
+        *[F.col(name).alias(f"own_{name}") for name in (*UNRESOLVED_KEY[2:], "priority")],
     )
     other = endpoints.select(
         "conversation_id",
@@ -108,6 +112,7 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
             *key,
             F.when(is_sender, F.col("sent_at")).otherwise(F.col("arrived_at")).alias("since"),
             F.when(is_sender, F.col("status")).alias("status"),
+            F.when(is_sender & F.col("own_priority").isNull(), F.col("shown_priority")).alias("level"),
         )
     )
 
@@ -156,7 +161,7 @@ def _locate_messages(events: DataFrame, lost: DataFrame, as_of: datetime) -> Dat
     return rows.groupBy("message_id").agg(
         *[
             F.max(f"shown_{name}").alias(f"shown_{name}")
-            for name in ("contract", "from_service", "to_service")
+            for name in ("contract", "from_service", "to_service", "priority")
         ],
         F.max_by("transmission_status", F.when(is_waiting, F.col("seen_at"))).alias("status"),
         F.min_by("conversation_id", "place").alias("conversation_id"),
@@ -177,7 +182,9 @@ def _reason(row: Mapping[str, Any]) -> str:
         own, far = (name or "a service that is not known" for name in names)
         ends = (own, far) if row["kind"] == "transmission" else (far, own)
         between = f", from {ends[0]} to {ends[1]}" if any(row[name] for name in NAMES) else ""
-        return f"a snapshot shows them{where} under handles that no endpoint has{between} (handle_unknown)"
+        level = "" if row["level"] is None else f", at level {row['level']}"
+        said = f"{where} under handles that no endpoint has{between}{level}"
+        return f"a snapshot shows them{said} (handle_unknown)"
     of_service = f" of service {row['local_service']}" if row["local_service"] else ""
     side = "sending" if row["kind"] == "transmission" else "receiving"
     return (

@@ -94,7 +94,7 @@ _DECLARED = (
         _optional("from_service_name", NAME, event="shown_from_service"),
         _optional("to_service_name", text(256), event="shown_to_service"),
         _optional("service_contract_name", NAME, event="shown_contract"),
-        _optional("priority", SMALL_INT),
+        _optional("priority", SMALL_INT, event="shown_priority"),
         events="message_events",
         is_large=True,
     ),

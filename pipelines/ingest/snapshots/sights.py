@@ -21,6 +21,7 @@ SAME = (
     "shown_contract",
     "shown_from_service",
     "shown_to_service",
+    "shown_priority",
     *OWN,
 )
 """What a view shows of a message."""

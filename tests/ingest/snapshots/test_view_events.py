@@ -112,18 +112,18 @@ def test_messages_of_a_queue(draw: Draw) -> None:
 def test_messages_that_wait_to_be_sent(draw: Draw) -> None:
     """A type that the view does not name follows from its flags."""
     view = of_view(draw, TRANSMISSION, size_bytes=10)("""
-        conversation_handle | message_sequence_number | message_type_name | is_conversation_error | is_end_of_dialog | enqueue_time | transmission_status | from_service_name | to_service_name | service_contract_name
-        H1                  | 0                       | Order             | true                  | true             | 11:30        | ''                  | Desk              | Press           | Jobs
-        H2                  | 1                       | -                 | true                  | true             | 12:30        | no route            | -                 | -               | -
-        H3                  | -                       | -                 | false                 | true             | 11:30        | -                   | -                 | -               | -
-        H4                  | 3                       | -                 | false                 | -                | 11:30        | -                   | -                 | -               | -
+        conversation_handle | message_sequence_number | message_type_name | is_conversation_error | is_end_of_dialog | enqueue_time | transmission_status | from_service_name | to_service_name | service_contract_name | priority
+        H1                  | 0                       | Order             | true                  | true             | 11:30        | ''                  | Desk              | Press           | Jobs | 7
+        H2                  | 1                       | -                 | true                  | true             | 12:30        | no route            | -                 | -               | - | -
+        H3                  | -                       | -                 | false                 | true             | 11:30        | -                   | -                 | -               | - | -
+        H4                  | 3                       | -                 | false                 | -                | 11:30        | -                   | -                 | -               | - | -
     """)  # noqa: E501
     expected = draw.columns(MESSAGES)("""
-        event_id   | event_time      | event_type | message_type     | message_sequence_number | transmission_status | message_id | queuing_order | size_bytes | shown_from_service | shown_to_service | shown_contract
-        H1/Order/0 | 11:30           | SENT       | Order            | 0                       | -                   | H1/unknown | -             | 10         | Desk               | Press            | Jobs
-        H2//1      | 11:59:59.999999 | SENT       | system/Error     | 1                       | no route            | H2/unknown | -             | 10         | -                  | -                | -
-        H3//       | 11:30           | SENT       | system/EndDialog | -                       | -                   | H3/unknown | -             | 10         | -                  | -                | -
-        H4//3      | 11:30           | SENT       | DEFAULT          | 3                       | -                   | H4/unknown | -             | 10         | -                  | -                | -
+        event_id   | event_time      | event_type | message_type     | message_sequence_number | transmission_status | message_id | queuing_order | size_bytes | shown_from_service | shown_to_service | shown_contract | shown_priority
+        H1/Order/0 | 11:30           | SENT       | Order            | 0                       | -                   | H1/unknown | -             | 10         | Desk               | Press            | Jobs | 7
+        H2//1      | 11:59:59.999999 | SENT       | system/Error     | 1                       | no route            | H2/unknown | -             | 10         | -                  | -                | - | -
+        H3//       | 11:30           | SENT       | system/EndDialog | -                       | -                   | H3/unknown | -             | 10         | -                  | -                | - | -
+        H4//3      | 11:30           | SENT       | DEFAULT          | 3                       | -                   | H4/unknown | -             | 10         | -                  | -                | - | -
     """)  # noqa: E501
     system = F.lit("http://schemas.microsoft.com/SQL/ServiceBroker/")
     short = F.replace("message_type", system, F.lit("system/"))
