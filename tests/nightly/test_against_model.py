@@ -59,10 +59,10 @@ def test_an_as_of_after_the_log_and_one_in_it_with_settings(
 
     with monkeypatch.context() as patched:
         patched.setattr(orders, "state_of_messages", again)
-        project.run(session, late)
+        project.schedule(session, late)
         # Nothing is new, so there is no fold that has found it.
         with pytest.raises(AssertionError, match="is looked for"):
-            project.run(session, late)
+            project.schedule(session, late)
     require_equal(project, replace(log, as_of=late))
     assert {row["state"] for row in project.table("receive_schedule")} == {
         *("ready", "group_locked", "queue_off")
@@ -70,7 +70,8 @@ def test_an_as_of_after_the_log_and_one_in_it_with_settings(
     # A job that finds it from the tables writes the same.
     before = contents(project)
     warehouse, settings = project.warehouse(session), project.settings()
-    describe(warehouse, settings, late)
+    completed = read_completed_batches(warehouse)
+    write_schedules(warehouse, settings, late, completed)
     assert changed(before, contents(project)) == {}
 
     others = replace(
@@ -78,7 +79,7 @@ def test_an_as_of_after_the_log_and_one_in_it_with_settings(
         receive=Receive(top=3),
         transmission=Transmission.model_validate({"starvation": STARVATION, "blocks": BLOCKS}),
     )
-    write_schedules(warehouse, others, log.as_of, read_completed_batches(warehouse))
+    write_schedules(warehouse, others, log.as_of, completed)
     require_equal(project, replace(log, top=3, starvation=STARVATION, blocks=BLOCKS))
 
 
@@ -89,12 +90,12 @@ def test_queue_events_that_come_for_the_first_time_on_a_later_night(
     log = one_log([log for log in random_logs(30, 51) if log.queue_events][:LOGS_A_RUN])
     project = project_of(tmp_path, log)
     project.add({source: rows for source, rows in log.events.items() if source != "queue_events"})
-    project.run(session, log.as_of)
+    project.schedule(session, log.as_of)
     require_equal(project, replace(log, queue_events=[]))
     before = contents(project)["receive_schedule"]
 
     project.add({"queue_events": log.events["queue_events"]})
-    project.run(session, log.as_of)
+    project.schedule(session, log.as_of)
     require_equal(project, log)
     assert contents(project)["receive_schedule"] != before
 
@@ -108,7 +109,7 @@ def test_a_handful_of_events_that_come_twice(session: SparkSession, tmp_path: Pa
     few = one_log([replace(log, **events)])
     project = project_of(tmp_path, few)
     project.add({source: rows * 2 for source, rows in few.events.items()})
-    project.run(session, few.as_of)
+    project.schedule(session, few.as_of)
     require_equal(project, few)
 
 

@@ -97,7 +97,6 @@ def test_night_page_and_answer_agree(night: Night) -> None:
             ["--remote-service", "//acme/portal/Gol"],
             "there is no such service; did you mean '//acme/portal/Gold'?",
         ),
-        (["--queue", "NoQueue"], "there is no such queue"),
         (["--transmission", "--database", "Claims"], "--database is of queues"),
         (["--transmission", "--queue", "ClaimIntakeQueue"], "not allowed with argument"),
     ],
