@@ -142,13 +142,6 @@ def test_the_only_database_of_the_instance_needs_no_name(scripts: Open) -> None:
     assert rules_of(case) == [rule]
 
 
-def test_migrations_are_taken_in_the_order_of_their_numbers(scripts: Open) -> None:
-    alter = "ALTER BROKER PRIORITY GoldOrders FOR CONVERSATION SET (PRIORITY_LEVEL = {});"
-    files = {f"migrations/V{number}__more.sql": alter.format(number) for number in (3, 10)}
-    case = scripts("migr*/*", entry=OF_DATABASE, files=files)
-    assert rules_of(case) == [("GoldOrders", "MillDB", "OrderContract", None, None, 10)]
-
-
 def test_use_in_the_file_wins_and_other_files_of_the_folder_are_named(scripts: Open) -> None:
     files = {
         "migrations/V3__other.sql": f"USE PriorityDemo\nGO\n{CREATE.format('Demo')}",
