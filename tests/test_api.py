@@ -13,7 +13,7 @@ from pipelines.console.terminal import to_json
 from pipelines.nightly.night import describe
 from tests.field.running import run
 from tests.support.factories import at
-from tests.support.processes import ROOT, ended
+from tests.support.processes import ended, run_program
 from tests.support.small_project import a_bit_of_everything, project_in
 
 pytestmark = pytest.mark.slow
@@ -154,9 +154,7 @@ print(os.getpid())
 
 def test_threads_a_fork_and_a_stopped_session(config: str, tmp_path: Path) -> None:
     """The embedded engine in a program of its own."""
-    program = tmp_path / "host.py"
-    program.write_text(HOST)
-    done = ended([sys.executable, program], {"PRIORITIES_CONFIG": config, "PYTHONPATH": str(ROOT)})
+    done = run_program(tmp_path, HOST, PRIORITIES_CONFIG=config)
     assert done.returncode == 0, done.stderr
     *said, process = done.stdout.splitlines()
     forked = (

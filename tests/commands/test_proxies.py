@@ -1,7 +1,6 @@
 """A user's proxy is for other machines: the embedded engine speaks to itself without one."""
 
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ import pytest
 
 from pipelines.config.errors import ConfigError
 from pipelines.engine import session
-from tests.support.processes import ROOT, ended
+from tests.support.processes import run_program
 
 ASKS = """
 import os
@@ -42,12 +41,9 @@ def proxy() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(tmp_path: Path) -> None:
-    # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
-    script = tmp_path / "asks.py"
-    script.write_text(ASKS)
     with proxy() as (address, came):
         variables = dict.fromkeys(NAMES, address) | {"no_grpc_proxy": "example.org", "NO_PROXY": ""}
-        done = ended([sys.executable, str(script)], variables | {"PYTHONPATH": str(ROOT)})
+        done = run_program(tmp_path, ASKS, **variables)
     assert done.returncode == 0, done.stderr
     assert came == []
 

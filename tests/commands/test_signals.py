@@ -96,15 +96,22 @@ def test_while_nobody_reads_standard_error(tmp_path: Path, is_gone: bool) -> Non
         os.close(end)
 
 
-def test_a_closed_terminal_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sign", "says"),
+    [
+        (signal.SIGHUP, "its terminal was closed"),
+        (signal.SIGINT, "interrupted"),
+        (signal.SIGTERM, "asked to end"),
+    ],
+)
+def test_a_signal_is_told(tmp_path: Path, sign: signal.Signals, says: str) -> None:
     job = started(tmp_path, stderr=subprocess.PIPE)
-    job.send_signal(signal.SIGHUP)
-    assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[signal.SIGHUP]
+    job.send_signal(sign)
+    assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[sign]
     assert job.stderr
-    said = job.stderr.read().decode()
-    assert said == "error: its terminal was closed; run the same command again to resume\n"
+    assert job.stderr.read().decode() == f"error: {says}; run the same command again to resume\n"
     job.stderr.close()
-    require_ended(job, signal.SIGHUP, tmp_path)
+    require_ended(job, sign, tmp_path)
 
 
 def test_nohup_keeps_its_meaning(tmp_path: Path) -> None:

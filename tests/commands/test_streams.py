@@ -1,12 +1,11 @@
 """Standard output and standard error of a job: closed, full, or read to the first line only."""
 
-import subprocess
 import sys
 from subprocess import CompletedProcess
 
 import pytest
 
-from tests.support.processes import PATIENCE, ROOT, environment
+from tests.support.processes import ROOT, ended
 
 TALKS = """
 import logging, os, sys
@@ -39,14 +38,8 @@ CLOSED = NO_ROOM.replace("No space left on device", "it is closed")
 def shell(line: str) -> CompletedProcess[str]:
     """Run a line of bash with the job's command in place of JOB; the exit codes of its pipe come last."""
     job = f'"{sys.executable}" -c "$TALKS"'
-    return subprocess.run(
-        ["bash", "-c", f"{line.replace('JOB', job)}\necho codes ${{PIPESTATUS[*]}} >&2"],
-        cwd=ROOT,
-        env=environment() | {"TALKS": TALKS, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    script = f"{line.replace('JOB', job)}\necho codes ${{PIPESTATUS[*]}} >&2"
+    return ended(["bash", "-c", script], {"TALKS": TALKS, "PYTHONPATH": str(ROOT)})
 
 
 @pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])

@@ -10,7 +10,7 @@ import pytest
 from tests.field.running import Case, table_of
 from tests.support.capture_project import without_run
 from tests.support.harness import difference
-from tests.support.processes import ROOT, ended
+from tests.support.processes import ended, run_program
 
 AS_OF = "2026-11-20T13:00:00Z"
 ASKS = """
@@ -39,12 +39,8 @@ def test_a_night_and_its_questions(published: Case, tmp_path: Path) -> None:
         "coverage --format json",
         f"activation --as-of {AS_OF} {queue}",
     ]
-    # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
-    script = tmp_path / "asks.py"
-    script.write_text(ASKS)
     lines = [f"nightly --as-of {AS_OF} --quiet --no-expect", "maintain --keep-hours 0", *questions]
-    variables = {"TZ": "Asia/Kolkata", "PYTHONPATH": str(ROOT)}
-    done = ended([sys.executable, str(script), f"{there}/settings.yaml", *lines], variables)
+    done = run_program(tmp_path, ASKS, f"{there}/settings.yaml", *lines, TZ="Asia/Kolkata")
     assert done.returncode == 0, done.stderr
     for name in ("endpoints", "message_events", "receive_schedule", "transmission_schedule", "activation"):
         tables = [without_run(table_of(each / "warehouse", name)) for each in (published.folder, there)]

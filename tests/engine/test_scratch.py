@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from pipelines.engine.scratch import LOCK
 
 SHOWS_ITS_FOLDER = """
@@ -67,34 +65,3 @@ def test_apache_spark_keeps_its_frames_where_its_other_working_files_are(tmp_pat
         assert folder.parent == tmp_path
     with process(tmp_path, SPARK_LOCAL_DIRS=named, ENGINE="embedded") as (_, folder):
         assert folder.parent == tmp_path
-
-
-INTERRUPTED = """
-import os, signal, sys, threading, time
-from pipelines.engine.scratch import local_scratch
-from pipelines.commands.launch import launch
-
-def main(argv):
-    local_scratch()
-    # As the threads of a step do when the engine has ended.
-    thread = threading.Thread(target=time.sleep, args=(600,))
-    thread.start()
-    os.kill(os.getpid(), int(argv[0]))
-    thread.join()
-
-launch(main)
-"""
-
-
-@pytest.mark.parametrize(("sign", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "asked to end")])
-def test_a_signal_ends_a_job_at_once(tmp_path: Path, sign: signal.Signals, says: str) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(int(sign))],
-        env=os.environ | {"TMPDIR": str(tmp_path), "ENGINE": "embedded"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ended.returncode == 128 + sign
-    assert ended.stderr == f"error: {says}; run the same command again to resume\n"
-    assert list(tmp_path.iterdir()) == []

@@ -1,19 +1,17 @@
 """What a session has to have before tables are opened in it."""
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError
 from pipelines.storage.tables import open_table
 from tests.support.factories import at
-from tests.support.processes import ROOT, environment
+from tests.support.processes import run_program
+from tests.support.report_warehouse import settings_in
 from tests.support.written import ended_run, warehouse_of
 
 DELTA = {"spark.sql.extensions": "some.Other,io.delta.sql.DeltaSparkSessionExtension"}
@@ -23,15 +21,6 @@ import sys
 from pipelines.storage.tables import open_table
 print(open_table(*sys.argv[1:]).count())
 """
-
-
-def settings_in(folder: Path) -> str:
-    """Settings whose warehouse is a folder beside them; nothing was written to it."""
-    (folder / "catalog.yaml").write_text("instances: []\n")
-    inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
-    content = {"warehouse": "warehouse", "inputs": inputs, "catalog": "catalog.yaml"}
-    (folder / "settings.yaml").write_text(yaml.safe_dump(content))
-    return str(folder / "settings.yaml")
 
 
 @pytest.mark.parametrize(
@@ -64,16 +53,5 @@ def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path:
 
 def test_without_a_session_the_embedded_engine_is_opened(tmp_path: Path) -> None:
     """In a process of its own, as a user has it; no session was ever made there."""
-    # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
-    script = tmp_path / "count.py"
-    script.write_text(COUNTS)
-    done = subprocess.run(
-        [sys.executable, str(script), settings_in(tmp_path), "runs"],
-        cwd=ROOT,
-        env=environment() | {"JAVA_HOME": "/no/java/here", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program(tmp_path, COUNTS, settings_in(tmp_path), "runs", JAVA_HOME="/no/java/here")
     assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr

@@ -69,6 +69,16 @@ def ended(command: Sequence[str | Path], changes: Mapping[str, str] | None = Non
     )
 
 
+def run_program(folder: Path, text: str, *options: str | Path, **changes: str) -> CompletedProcess[str]:
+    """Run a Python program that imports the project, to its end.
+
+    It is in a file: of `python -c`, the client of Spark Connect thinks that it is a doctest.
+    """
+    program = folder / "program.py"
+    program.write_text(text)
+    return ended([sys.executable, program, *options], {"PYTHONPATH": str(ROOT), **changes})
+
+
 def kill_when(engine: str, project: Project, as_of: datetime, moment: Callable[[], bool]) -> bool:
     """Start a night, and kill -9 it with all its processes; False if it ended before the moment came."""
     job = start(engine, project, as_of)

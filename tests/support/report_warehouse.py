@@ -131,13 +131,18 @@ def everything() -> dict[str, list[Row]]:
     }
 
 
-def write(spark: SparkSession, folder: Path, tables: dict[str, list[Row]]) -> Settings:
-    """Write tables into a warehouse, and settings that name it."""
+def settings_in(folder: Path) -> str:
+    """Write settings whose warehouse is a folder beside them; their path."""
     (folder / "catalog.yaml").write_text("instances: []\n")
     inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
     content = {"warehouse": "warehouse", "inputs": inputs, "catalog": "catalog.yaml"}
     (folder / "settings.yaml").write_text(yaml.safe_dump(content))
-    settings = load_settings(folder / "settings.yaml")
+    return str(folder / "settings.yaml")
+
+
+def write(spark: SparkSession, folder: Path, tables: dict[str, list[Row]]) -> Settings:
+    """Write tables into a warehouse, and settings that name it."""
+    settings = load_settings(settings_in(folder))
     warehouse = Warehouse(spark, settings.warehouse)
     for name, rows in tables.items():
         put(warehouse, TABLES[name], rows)
