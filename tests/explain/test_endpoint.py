@@ -1,7 +1,6 @@
 """The ladder as it is explained, against the naive model's and by hand. Days are those of January 2026."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
@@ -18,27 +17,9 @@ from pipelines.explain.endpoint import (
     find_near_rules,
 )
 from tests.support.model.rules import Rule, resolve
+from tests.support.rule_versions import day, histories, version
 
 NAMES = {"contract": "C", "local_service": "L", "remote_service": "R"}
-
-
-def day(number: int) -> datetime:
-    return datetime(2026, 1, number, tzinfo=UTC)
-
-
-def version(
-    name: str,
-    contract: str | None = None,
-    local: str | None = None,
-    remote: str | None = None,
-    *,
-    level: int = 7,
-    since: int = 1,
-    until: int | None = None,
-    database: str = "D",
-) -> RuleVersion:
-    ends = None if until is None else day(until)
-    return RuleVersion("I", database, name, contract, local, remote, level, day(since), ends)
 
 
 def endpoint(**changes: Any) -> dict[str, Any]:
@@ -87,7 +68,8 @@ def test_the_steps_are_those_of_the_documentation() -> None:
         (8, None, None, None),
     ]
     # Without rules of the database it is the default.
-    for rules in ((), (version("R", "C", "L", "R", database="E"), version("S", "C", "X", "R", database="E"))):
+    others = [version(name, "C", local, "R", place=("I", "E")) for name, local in ("RL", "SX")]
+    for rules in ([], others):
         found = explain(*rules)
         assert found.given == found.by_present_rules == Outcome(5, None, None)
         assert not any(step.rule or step.decides or step.near_misses for step in found.steps)
@@ -192,23 +174,11 @@ def test_a_rule_that_asks_for_a_name_that_is_not_known_is_a_candidate() -> None:
     assert not found.is_undecided
 
 
-CRITERIA = st.tuples(*[st.sampled_from([None, name, name.lower()]) for name in NAMES.values()])
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> list[RuleVersion]:
-    """Versions of rules that never share a triple at one time."""
-    versions: list[RuleVersion] = []
-    for number, triple in enumerate(draw(st.lists(CRITERIA, max_size=12, unique=True))):
-        since = draw(st.integers(1, 8))
-        until = draw(st.none() | st.integers(since + 1, 9))
-        level = draw(st.integers(1, 10))
-        versions.append(version(f"R{number}", *triple, level=level, since=since, until=until))
-    return versions
+CRITERIA = [(name, name.lower()) for name in NAMES.values()]
 
 
 @settings(max_examples=30)
-@given(histories(), st.integers(1, 9))
+@given(histories(CRITERIA, 12), st.integers(1, 9))
 def test_the_outcome_is_the_models_at_every_moment(history: list[RuleVersion], created: int) -> None:
     rules = [Rule(**{name: getattr(one, name) for name in Rule.__dataclass_fields__}) for one in history]
 

@@ -1,7 +1,5 @@
 """The ladder in plain Python: by hand, and equal to a look at every rule."""
 
-from datetime import UTC, datetime
-
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion
@@ -18,35 +16,19 @@ from pipelines.rules.ladder import (
 )
 from tests.support.model import rules as model_rules
 from tests.support.model.rules import DEFAULT_LEVEL, Rule, fits, resolve
+from tests.support.rule_versions import DATABASE, day, histories, version
 
-PLACES = (("I", "A"), ("I", "B"))
+OTHER = ("I", "E")
 NAMES = ("Orders", "orders", "Order", "Ord ers", "Audit")
-
-
-def day(number: int) -> datetime:
-    return datetime(2026, 1, number, tzinfo=UTC)
-
-
-def version(
-    name: str,
-    *triple: str | None,
-    level: int = 7,
-    since: int = 1,
-    until: int | None = None,
-    place: tuple[str, str] = PLACES[0],
-) -> RuleVersion:
-    contract, local, remote = triple
-    ends = None if until is None else day(until)
-    return RuleVersion(*place, name, contract, local, remote, level, day(since), ends)
 
 
 def test_fitting_rules_come_in_the_order_of_the_ladder() -> None:
     rules = [
-        version("Any", None, None, None),
-        version("Local", None, "L", None),
-        version("C", "C", None, None),
+        version("Any"),
+        version("Local", local="L"),
+        version("C", "C"),
     ]
-    ladder = Ladder([*rules, version("Other", "C", "X", None)])
+    ladder = Ladder([*rules, version("Other", "C", "X")])
     assert [rule.name for rule in ladder.find_fitting(("C", "L", "R"))] == ["C", "Local", "Any"]
     assert [step_of(rule) for rule in ladder.find_fitting(("C", "L", "R"))] == [4, 6, 8]
     assert ladder.decide(("C", "L", "R")) is rules[2]
@@ -59,7 +41,7 @@ def test_a_version_stands_from_its_first_instant_until_its_last() -> None:
     #        1    3    5
     # first  [---------)
     # then             [----
-    first, then = version("R", "C", None, None, until=5), version("R", "C", None, None, since=5)
+    first, then = version("R", "C", until=5), version("R", "C", since=5)
     assert [stands_at(first, day(number)) for number in (1, 4, 5)] == [True, True, False]
     assert [stands_at(each, None) for each in (first, then)] == [False, True]
     ladder = Ladder([first, then])
@@ -68,24 +50,24 @@ def test_a_version_stands_from_its_first_instant_until_its_last() -> None:
         then,
         then,
     ]
-    other = version("R", "C", None, None, place=PLACES[1])
+    other = version("R", "C", place=OTHER)
     found = {key: ladder.rules for key, ladder in ladders_at([other, first, then], day(3)).items()}
-    assert list(found.items()) == [(PLACES[0], (first,)), (PLACES[1], (other,))]
-    assert ladders_of([first, then])[PLACES[0]].rules == (first, then)
+    assert list(found.items()) == [(DATABASE, (first,)), (OTHER, (other,))]
+    assert ladders_of([first, then])[DATABASE].rules == (first, then)
 
 
 def test_periods_end_where_a_version_begins_or_ends() -> None:
     #        1    3    5    7
     # A      [---------)
     # B           [---------
-    a, b = version("A", None, None, None, until=5), version("B", None, None, None, since=3)
+    a, b = version("A", until=5), version("B", since=3)
     assert find_periods([a, b]) == [(None, day(1)), (day(1), day(3)), (day(3), day(5)), (day(5), None)]
     assert find_periods([]) == [(None, None)]
 
 
 def test_rules_that_overlap_are_in_groups_by_the_name_that_they_add() -> None:
-    a, b = version("A", "C1", "L1", None), version("B", "C1", "L2", None)
-    c, d = version("C", "C2", "L1", None, level=3), version("D", None, None, "R")
+    a, b = version("A", "C1", "L1"), version("B", "C1", "L2")
+    c, d = version("C", "C2", "L1", level=3), version("D", remote="R")
     ladder = Ladder([a, b, c, d])
     with_both, with_remote = (True, True, False), (False, False, True)
     of_contract = {7: {(None, "L1", None): [a], (None, "L2", None): [b]}}
@@ -98,23 +80,8 @@ def test_rules_that_overlap_are_in_groups_by_the_name_that_they_add() -> None:
     assert join_names(("C", None, "R"), (None, "L", "R")) == ("C", "L", "R")
 
 
-triples = st.tuples(*[st.none() | st.sampled_from(NAMES)] * 3)
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> list[RuleVersion]:
-    """Versions whose criteria are unique."""
-    versions = []
-    for number, triple in enumerate(draw(st.lists(triples, max_size=30, unique=True))):
-        since = draw(st.integers(1, 8))
-        until = draw(st.none() | st.integers(since + 1, 9))
-        level = draw(st.integers(1, 10))
-        versions.append(version(f"R{number}", *triple, level=level, since=since, until=until))
-    return versions
-
-
 @settings(max_examples=40)
-@given(histories(), st.tuples(*[st.sampled_from(NAMES)] * 3), st.integers(1, 9))
+@given(histories([NAMES] * 3, 30), st.tuples(*[st.sampled_from(NAMES)] * 3), st.integers(1, 9))
 def test_look_ups_find_what_a_look_at_every_rule_finds(
     versions: list[RuleVersion], names: tuple[str, str, str], number: int
 ) -> None:
@@ -123,5 +90,5 @@ def test_look_ups_find_what_a_look_at_every_rule_finds(
     fitting = sorted((each for each in model if fits(each, names)), key=model_rules.step_of)
     assert [each.name for each in ladder.find_fitting(names)] == [each.name for each in fitting]
     decided = ladder.decide_at(names, day(number))
-    expected = resolve(model, PLACES[0], day(number), names)
+    expected = resolve(model, DATABASE, day(number), names)
     assert (level_of(decided), decided and decided.name, decided and step_of(decided)) == expected

@@ -5,19 +5,20 @@ from hypothesis import given, settings, strategies as st
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.rules.near_rules import NearRules
-from tests.rules.test_ladder import NAMES, histories, version
+from tests.rules.test_ladder import NAMES
 from tests.rules.test_near_names import is_near
+from tests.support.rule_versions import histories, version
 
 
 def test_near_rules_come_nearest_first() -> None:
     rules = [
         version("Two", "Codtract", "Lacal", "R"),
-        version("Swap", "Contract", None, "Remoet"),
-        version("Blank", "Con tract", None, None),
-        version("Used", "Contracts", None, None),
+        version("Swap", "Contract", remote="Remoet"),
+        version("Blank", "Con tract"),
+        version("Used", "Contracts"),
         version("Letter", None, "Locals", "Remote"),
-        version("Fits", "Contract", None, None),
-        version("Far", "Other", None, None),
+        version("Fits", "Contract"),
+        version("Far", "Other"),
     ]
     in_use = {("contract", "Contracts"), ("contract", "Con tract"), ("contract", "Locals")}
     near = NearRules(rules, lambda *name: name in in_use).find(("Contract", "Local", "Remote"))
@@ -32,7 +33,7 @@ def test_near_rules_come_nearest_first() -> None:
 
 @settings(max_examples=40)
 @given(
-    histories(),
+    histories([NAMES] * 3, 30),
     st.tuples(*[st.sampled_from(NAMES)] * 3),
     st.sets(st.tuples(st.sampled_from(CRITERIA), st.sampled_from(NAMES))),
 )

@@ -1,7 +1,6 @@
 """Where two rule histories differ. Days are those of January 2026."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,10 +9,7 @@ from hypothesis import given, settings, strategies as st
 from pipelines.config.rules.edits import find_edited_periods
 from pipelines.config.rules.history import RuleVersion
 from pipelines.rules.ladder import stands_at
-
-
-def day(number: int) -> datetime:
-    return datetime(2026, 1, number, tzinfo=UTC)
+from tests.support.rule_versions import day
 
 
 def version(since: int, until: int | None, level: int = 5, **changes: Any) -> RuleVersion:

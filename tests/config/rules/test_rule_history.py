@@ -1,7 +1,6 @@
 """Statements to versions. Days are those of January 2026."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,9 @@ from tests.support.cases import cases, lines_of_error
 from tests.support.factories import Row
 from tests.support.model import rules as model
 from tests.support.rule_scripts import accepted
+from tests.support.rule_versions import day
 
 _lines: Iterator[int] = count(1)
-
-
-def day(number: int) -> datetime:
-    return datetime(2026, 1, number, tzinfo=UTC)
 
 
 def statement(kind: StatementType, at: int, name: str = "R", **said: Any) -> RuleStatement:
