@@ -17,7 +17,7 @@ from pipelines.capture.run import Lines, Written
 from pipelines.commands import record
 from pipelines.config.errors import PipelineError
 from tests.support.dbapi import Driver, capture_lines
-from tests.support.processes import ROOT, environment
+from tests.support.processes import start_program
 
 PROGRAM = """
 import sys, time
@@ -60,14 +60,7 @@ class Place:
         self.folder = folder
 
     def start(self, *options: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *RECORD, *options],
-            cwd=self.folder,
-            env=environment() | {"PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return start_program(PROGRAM, *RECORD, *options, cwd=self.folder)
 
     def start_hanging(self) -> "subprocess.Popen[str]":
         (self.folder / "hangs").touch()

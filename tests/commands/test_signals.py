@@ -7,10 +7,20 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, capture_settings, ended, environment
+from tests.support.processes import (
+    COMMANDS,
+    HAS_JAVA,
+    PATIENCE,
+    ROOT,
+    capture_settings,
+    ended,
+    environment,
+    start_program,
+)
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
 ENDS_WITHIN = 20.0
@@ -59,21 +69,15 @@ def terminal() -> Iterator[None]:
         signal.signal(sign, handler)
 
 
-def started(temporary: Path, *options: str, stderr: int) -> "subprocess.Popen[bytes]":
+def started(temporary: Path, *options: str, stderr: int) -> "subprocess.Popen[str]":
     """A job that keeps something and waits."""
-    job = subprocess.Popen(
-        [sys.executable, "-c", BUSY, *options],
-        cwd=ROOT,
-        env=environment() | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-    )
+    job = start_program(BUSY, *options, stderr=stderr, TMPDIR=str(temporary))
     assert job.stdout
-    assert job.stdout.readline() == b"ready\n"
+    assert job.stdout.readline() == "ready\n"
     return job
 
 
-def require_ended(job: "subprocess.Popen[bytes]", sign: signal.Signals, temporary: Path) -> None:
+def require_ended(job: "subprocess.Popen[Any]", sign: signal.Signals, temporary: Path) -> None:
     try:
         assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[sign]
         assert list(temporary.iterdir()) == []
@@ -109,7 +113,7 @@ def test_a_signal_is_told(tmp_path: Path, sign: signal.Signals, says: str) -> No
     job.send_signal(sign)
     assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[sign]
     assert job.stderr
-    assert job.stderr.read().decode() == f"error: {says}; run the same command again to resume\n"
+    assert job.stderr.read() == f"error: {says}; run the same command again to resume\n"
     job.stderr.close()
     require_ended(job, sign, tmp_path)
 
@@ -168,19 +172,13 @@ def test_a_night_that_works(tmp_path: Path, engine: str) -> None:
 
 
 def test_what_fails_because_of_the_signal_is_no_error_of_its_own() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", FAILS],
-        cwd=ROOT,
-        env=environment() | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as job:
+    with start_program(FAILS) as job:
         assert job.stdout
-        assert job.stdout.readline() == b"ready\n"
+        assert job.stdout.readline() == "ready\n"
         # The second one changes nothing.
         job.send_signal(signal.SIGTERM)
         job.send_signal(signal.SIGINT)
         error = job.communicate(timeout=PATIENCE)[1]
     assert job.returncode in (SIGNALS[signal.SIGTERM], SIGNALS[signal.SIGINT])
     assert len(error.splitlines()) == 1
-    assert error.endswith(b"; run the same command again to resume\n")
+    assert error.endswith("; run the same command again to resume\n")

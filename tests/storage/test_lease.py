@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from pyarrow import fs
 
 from pipelines.storage import lease
 from pipelines.storage.lease import HeldError, leased
+from tests.support.processes import start_program
 
 STORE = fs.LocalFileSystem()
 QUICK = {"RENEWED_EVERY": 0.1, "WATCHED_FOR": 1.0, "SETTLED_AFTER": 0.1}
@@ -32,7 +32,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def holder(path: Path) -> "subprocess.Popen[str]":
-    started = subprocess.Popen([sys.executable, "-c", HOLDS, str(path)], stdout=subprocess.PIPE, text=True)
+    started = start_program(HOLDS, str(path))
     assert started.stdout is not None
     assert started.stdout.readline() == "holds\n"
     return started

@@ -3,8 +3,6 @@
 import errno
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from threading import Timer
 
@@ -14,6 +12,7 @@ from pyarrow import fs
 
 from pipelines.config.errors import BusyError, ConfigError
 from pipelines.storage.lock import HOLDER, LOCK, only_writer
+from tests.support.processes import start_program
 
 HOLDS = "import sys, time; from pipelines.storage.lock import only_writer\n"
 HOLDS += "with only_writer(sys.argv[1], 'fold'): print('holds', flush=True); time.sleep(600)"
@@ -51,7 +50,7 @@ def test_who_just_got_the_lock_is_waited_for_until_it_has_said_its_name(tmp_path
 
 def test_a_process_that_was_killed_and_a_block_that_fails_block_nobody(tmp_path: Path) -> None:
     root = str(tmp_path)
-    holder = subprocess.Popen([sys.executable, "-c", HOLDS, root], stdout=subprocess.PIPE, text=True)
+    holder = start_program(HOLDS, root)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "holds\n"
     with pytest.raises(BusyError, match=f"fold, since .*, process {holder.pid} on "), only_writer(root, "x"):

@@ -79,6 +79,20 @@ def run_program(folder: Path, text: str, *options: str | Path, **changes: str) -
     return ended([sys.executable, program, *options], {"PYTHONPATH": str(ROOT), **changes})
 
 
+def start_program(
+    text: str, *options: str, cwd: Path = ROOT, stderr: int = subprocess.PIPE, **changes: str
+) -> "subprocess.Popen[str]":
+    """Start a Python program that imports the project; its output comes by a pipe."""
+    return subprocess.Popen(
+        [sys.executable, "-c", text, *options],
+        cwd=cwd,
+        env=environment() | {"PYTHONPATH": str(ROOT), **changes},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    )
+
+
 def kill_when(engine: str, project: Project, as_of: datetime, moment: Callable[[], bool]) -> bool:
     """Start a night, and kill -9 it with all its processes; False if it ended before the moment came."""
     job = start(engine, project, as_of)
