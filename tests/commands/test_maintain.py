@@ -22,7 +22,7 @@ from schemas.reading import as_of_key
 from schemas.table import Table
 from tests.support.factories import Row, at, catalog
 from tests.support.harness import Project
-from tests.support.written import ended_run, endpoint, write
+from tests.support.written import batch, ended_run, endpoint, write
 
 pytestmark = pytest.mark.slow
 
@@ -112,9 +112,7 @@ def test_tables_stay_what_they_were_declared(session: SparkSession, tmp_path: Pa
     for fold in (1, 2, 3):
         rows = [endpoint(f"{fold} {end}", closed_on=end, fold=fold, rule_name="ü 'R'") for end in (None, day)]
         append(warehouse, ENDPOINTS, rows)
-    counted = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
-    batches = [{"batch": number, "source": "s", "bindings": "b", **counted} for number in (1, 2)]
-    write(warehouse, BATCHES, batches)
+    write(warehouse, BATCHES, [batch(1), batch(2)])
 
     assert maintain(warehouse, keep_hours=0)[0] == "endpoints: compact 1 closed day"
     found = warehouse.read(ENDPOINTS).where("rule_name = \"ü 'R'\" and created_at is not null")

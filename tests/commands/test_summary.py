@@ -10,36 +10,16 @@ from pipelines.nightly.summary import MOST_WAITING, print_summary
 from pipelines.storage.ages import read_ages
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import first_findings
-from tests.support.factories import Row, at
+from tests.support.factories import Row
 from tests.support.report_warehouse import (
     AS_OF,
     NIGHT_BEFORE,
-    OF_AS_OF,
     everything,
     monitored,
     of_as_of,
     write,
 )
-from tests.support.written import sent
-
-
-def group(queue: str, messages: int, **changes: object) -> Row:
-    """A group that is ready in a queue of SQL1.A."""
-    return {
-        **OF_AS_OF,
-        "instance": "SQL1",
-        "database": "A",
-        "queue": queue,
-        "conversation_group_id": f"{queue} {messages}",
-        "priority": 5,
-        "deciding_conversation_id": "c",
-        "conversations": 1,
-        "messages": messages,
-        "oldest_arrival": at(-messages),
-        "state": "ready",
-        "position": 1,
-        **changes,
-    }
+from tests.support.written import group, sent
 
 
 def table_rows(text: str, title: str) -> list[list[str]]:

@@ -21,7 +21,7 @@ from tests.support import written
 from tests.support.factories import Row, at, endpoint_event, message_event, rule
 from tests.support.rules import catalog
 from tests.support.why_scenes.scene import events
-from tests.support.written import ended_run, warehouse_of
+from tests.support.written import batch, ended_run, warehouse_of
 
 AS_OF = at(60)
 HONORS = {("SQL1", "A"): True, ("SQL1", "B"): False}
@@ -48,12 +48,6 @@ def of_server(conversation: str, is_initiator: bool, level: int, created_by: str
 def ended(conversation: str, event_type: str = "END_CONVERSATION", **changes: Any) -> Row:
     """An end of the initiator endpoint."""
     return endpoint_event(event_type, conversation, **{"event_time": at(30), **changes})
-
-
-def batch(number: int) -> Row:
-    """One batch of message events."""
-    counts = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
-    return {"batch": number, "source": "message_events", **counts, "bindings": ""}
 
 
 def received(message_id: str, position: int | None, level: int, conversation: str, **changes: Any) -> Row:
@@ -87,13 +81,9 @@ def sent(message_id: str, position: int, counts: int, **changes: Any) -> Row:
 
 
 def group(conversation: str, position: int | None, level: int, **changes: Any) -> Row:
-    place = {"instance": "SQL1", "database": "B", "queue": "TargetQueue", "position": position}
-    return {
-        **{"as_of": AS_OF, "as_of_key": as_of_key(AS_OF), **place},
-        **{"conversation_group_id": f"group {conversation}", "deciding_conversation_id": conversation},
-        **{"priority": level, "conversations": 1, "messages": 1, "oldest_arrival": at(2), "state": "ready"},
-        **changes,
-    }
+    own = {"conversation_group_id": f"group {conversation}", "deciding_conversation_id": conversation}
+    place = {"database": "B", "position": position, "priority": level}
+    return written.group(changes.pop("queue", "TargetQueue"), **{**own, **place, **changes})
 
 
 @pytest.fixture(scope="module")

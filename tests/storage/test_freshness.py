@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.freshness import describe_age, find_first_data, find_newest_data, latest_as_of
 from pipelines.storage.warehouse import Warehouse
+from tests.support import written
 from tests.support.factories import Row, at, endpoint_event, message_event, queue_event
 from tests.support.written import warehouse_of
 
@@ -18,9 +19,8 @@ MOMENT = timedelta(microseconds=1)
 
 def batch(source: str, newest_data: datetime | None, **changes: Any) -> Row:
     """A row of `batches` with one accepted event."""
-    counts = {"events": 1, "accepted": 1, "duplicates": 0, "rejected": 0}
-    times = {"newest": at(500), "newest_data": newest_data}
-    return {"batch": 1, "source": source, **counts, **times, "bindings": "b", **changes}
+    accepted = {"events": 1, "accepted": 1, "newest": at(500), "newest_data": newest_data}
+    return written.batch(source=source, **{**accepted, **changes})
 
 
 def view(taken_at: datetime, **changes: Any) -> Row:

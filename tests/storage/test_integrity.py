@@ -18,13 +18,12 @@ from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from tests.support.factories import at, catalog
 from tests.support.harness import Project
-from tests.support.written import ended_run, warehouse_of
+from tests.support.written import batch, ended_run, warehouse_of
 
-COUNTS = {"duplicates": 0, "rejected": 0, "bindings": "b"}
 FOLDED = [
-    {"batch": 1, "source": "endpoint_events", "events": 1, "accepted": 1, **COUNTS},
-    {"batch": 1, "source": "message_events", "events": 1, "accepted": 0, **COUNTS},
-    {"batch": 1, "source": "queue_events", "events": 0, "accepted": 0, **COUNTS},
+    batch(source="endpoint_events", events=1, accepted=1),
+    batch(source="message_events", events=1),
+    batch(source="queue_events"),
 ]
 REBUILD = "Put back what is missing, or rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 
@@ -53,7 +52,7 @@ def test_no_table_is_there_without_runs(session: SparkSession, tmp_path: Path, n
 def test_what_a_fold_wrote_is_missed_before_anything_is_published(
     session: SparkSession, tmp_path: Path
 ) -> None:
-    snapshots = {"batch": 2, "source": "snapshots", "events": 3, "accepted": 3, **COUNTS}
+    snapshots = batch(2, "snapshots", events=3, accepted=3)
     warehouse_of(session, tmp_path, {"runs": [], "batches": [*FOLDED, snapshots]})
     assert refusal(tmp_path) == [
         f"warehouse: {tmp_path}/{name} is gone, but batches says that rows were written: they are lost. "

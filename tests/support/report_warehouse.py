@@ -16,7 +16,7 @@ from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.reading import as_of_key
 from tests.support.factories import Row, at, message_event, rule
-from tests.support.written import ended_run, endpoint, received, sent, write as put
+from tests.support.written import batch, ended_run, endpoint, received, sent, write as put
 
 AS_OF = at(60)
 NIGHT_BEFORE = at(60, day=-1)
@@ -98,18 +98,7 @@ def everything() -> dict[str, list[Row]]:
             monitored("Queue 00", "keeps_up", 500.0),
             monitored("OrderQueue", "raise_max_queue_readers", 240.0),
         ],
-        "batches": [
-            {
-                "batch": number,
-                "bindings": "b",
-                "source": "message_events",
-                "events": 10,
-                "accepted": 7,
-                "duplicates": 1,
-                "rejected": 2,
-            }
-            for number in (1, 2)
-        ],
+        "batches": [batch(number, events=10, accepted=7, duplicates=1, rejected=2) for number in (1, 2)],
         "rejected_events": [
             {**rejected, "source": "message_events", "event_id": f"e{number}", "reason": reason}
             for number, reason in enumerate(

@@ -109,6 +109,32 @@ def ended_run(run_id: str, as_of: datetime, status: str = "succeeded", **changes
     }
 
 
+def group(queue: str, messages: int = 1, **changes: Any) -> Row:
+    """A group that is ready in a queue of SQL1.A at 13:00; its messages came a minute apart, up to noon."""
+    return {
+        "as_of": at(60),
+        "as_of_key": as_of_key(at(60)),
+        "instance": "SQL1",
+        "database": "A",
+        "queue": queue,
+        "conversation_group_id": f"{queue} {messages}",
+        "priority": 5,
+        "deciding_conversation_id": "c",
+        "conversations": 1,
+        "messages": messages,
+        "oldest_arrival": at(-messages),
+        "state": "ready",
+        "position": 1,
+        **changes,
+    }
+
+
+def batch(number: int = 1, source: str = "message_events", **changes: Any) -> Row:
+    """What a batch took in of a source: nothing unless changed."""
+    counts = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
+    return {"batch": number, "source": source, "bindings": "b", **counts, **changes}
+
+
 def warehouse_of(session: SparkSession, folder: Path, tables: Mapping[str, Iterable[Row]]) -> Warehouse:
     """Make a warehouse of these rows, by table."""
     warehouse = Warehouse(session, str(folder))
