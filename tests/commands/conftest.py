@@ -37,9 +37,13 @@ def published(night: Night) -> Case:
     return night.case
 
 
-@pytest.fixture
-def copied(published: Case, tmp_path: Path) -> Case:
-    """A copy of it that a test may write, without the files that it has ingested."""
-    folder = tmp_path / "copied"
+def copy_of(published: Case, folder: Path) -> Case:
+    """A copy of a project that a test may write, without the files that it has ingested."""
     shutil.copytree(published.folder, folder, ignore=shutil.ignore_patterns("*.jsonl"))
     return Case(folder)
+
+
+@pytest.fixture
+def copied(published: Case, tmp_path: Path) -> Case:
+    """A copy of the project of that night."""
+    return copy_of(published, tmp_path / "copied")

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
+from tests.commands.conftest import Night, copy_of
 from tests.field.running import Case, Outcome
 from tests.support.factories import at
-from tests.support.small_project import a_bit_of_everything, project_in
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +20,7 @@ OF_DATABASES = "the newest event of its instance is 47 h older than 2026-11-22T1
 
 
 class Nights(NamedTuple):
-    """A warehouse with two published moments; the one that data is close to was run last."""
+    """A warehouse with two more published moments; the one that data is close to was run last."""
 
     case: Case
     later: Outcome
@@ -29,10 +28,9 @@ class Nights(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def nights(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Nights:
-    project = project_in(tmp_path_factory.mktemp("project"))
-    project.add(a_bit_of_everything())
-    case = Case(project.folder)
+def nights(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Nights:
+    case = copy_of(night.case, tmp_path_factory.mktemp("nights") / "copied")
+    case.configure(expect=[])
     return Nights(case, case.published(TWO_DAYS_LATER), case.published("latest"))
 
 
@@ -55,7 +53,10 @@ def test_a_question_about_what_waits_says_it_of_each_database_first(nights: Nigh
     done = nights.case.job(*question.split())
     assert (done.code, ages(done)) == (0, [])
     assert OF_DATABASES in done.out.splitlines()[0]
-    stale = nights.case.ask(*question.split())["stale"]
+
+
+def test_the_age_of_each_database_as_json(nights: Nights) -> None:
+    stale = nights.case.ask("waiting")["stale"]
     assert {row["newest"] for row in stale} == {"2026-11-20T12:50:00Z"}
 
 
@@ -81,3 +82,8 @@ def test_a_night_of_the_latest_says_its_moment(nights: Nights) -> None:
     assert f"Waiting at {LATEST}" in nights.latest.out
     assert "newest data" not in nights.latest.out + nights.latest.err
     assert nights.case.ask("waiting", "--as-of", LATEST)["stale"] == []
+
+
+def test_nothing_was_expected(nights: Nights) -> None:
+    said = f"Nothing was expected at {LATEST}: the settings of that run had no expect."
+    assert nights.case.lines("expect", "--as-of", LATEST) == [said]

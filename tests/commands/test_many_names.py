@@ -25,7 +25,7 @@ from tests.support.server import Place, Views, snapshots
 
 pytestmark = pytest.mark.slow
 
-COUNT = 300
+COUNT = 150
 NAMES = [f"Db{number:04}" for number in range(COUNT)]
 PERIOD = ("--from", at(0).isoformat(), "--to", at(67).isoformat())
 THIRD = "00000003-0000-4000-8000-000000000000"

@@ -90,12 +90,6 @@ def test_other_moments_and_other_expectations(copied: Case) -> None:
     assert "nothing to measure" in met.out
     assert copied.job("expect").code == 0
 
-    copied.configure(expect=[])
-    assert copied.job("schedules", "--as-of", AS_OF).code == 0
-    assert copied.lines("expect") == [
-        f"Nothing was expected at {AS_OF}: the settings of that run had no expect."
-    ]
-
 
 def test_the_night_writes_the_metrics_that_the_command_prints(published: Case, tmp_path: Path) -> None:
     printed = published.job("metrics")
