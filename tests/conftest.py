@@ -32,6 +32,7 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 from pyspark.sql import SparkSession  # noqa: E402
 
 from pipelines.console.invocation import remember_config  # noqa: E402
+from tests.support.drawn import draw as draw  # noqa: E402
 
 ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
 

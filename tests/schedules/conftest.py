@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from pipelines.schedules.ready import with_arrival_order
-from tests.support.drawn import Draw, draw as draw
+from tests.support.drawn import Draw
 
 READY = (
     "instance string, database string, queue string, conversation_group_id string, conversation_id string, "

@@ -1,3 +1,0 @@
-"""Frames are drawn."""
-
-from tests.support.drawn import draw as draw
