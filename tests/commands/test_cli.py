@@ -13,7 +13,11 @@ from tests.support.processes import ROOT, ended
 HELPERS = {"__init__", "launch", "open", "options", "out", "proposal_options", "question", "record"}
 HELPERS |= {"signals", "streams"}
 ROOM = "pipelines.commands."
-LIMIT = "the nearest is --limit; {} --help lists the options"
+HELP = "{} --help lists the options"
+LIMIT = f"the nearest is --limit; {HELP}"
+WHICH = f"give --as-of, the instant to describe, or --as-of latest, that of the newest data; {HELP}"
+LIKE = "write it like 2026-01-01T00:00:00Z, or latest"
+NEEDS = f"--as-of latest needs the warehouse; name an instant; {HELP}"
 
 
 def test_each_command_has_a_module_and_a_line_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,37 +63,19 @@ def test_the_options_that_commands_share_are_in_a_group(
         (["--config"], "unknown option --config; priorities --help lists the commands"),
         (["next", "--limt", "3"], f"unknown option --limt; {LIMIT}"),
         (["next", "--limt=3"], f"unknown option --limt; {LIMIT}"),
-        (["next", "--xyzzy"], "unknown option --xyzzy; {} --help lists the options"),
-    ],
-    ids=str,
-)
-def test_an_unknown_word_is_answered_with_the_nearest(argv: list[str], says: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        cli.run(argv)
-    assert str(raised.value) == f"command line: {says.format(name_command('next'))}"
-
-
-WHICH = "give --as-of, the instant to describe, or --as-of latest, that of the newest data"
-
-
-@pytest.mark.parametrize(
-    ("argv", "says"),
-    [
+        (["next", "--xyzzy"], f"unknown option --xyzzy; {HELP}"),
         (["nightly"], WHICH),
         (["schedules"], WHICH),
-        (
-            ["nightly", "--as-of", "last"],
-            "argument --as-of: 'last' is not a moment in time; write it like 2026-01-01T00:00:00Z, or latest",
-        ),
-        (["lint", "--as-of", "latest", "a.sql"], "--as-of latest needs the warehouse; name an instant"),
-        (["lint", "--as-of", "latest", "--static"], "--as-of latest needs the warehouse; name an instant"),
+        (["nightly", "--as-of", "last"], f"argument --as-of: 'last' is not a moment in time; {LIKE}; {HELP}"),
+        (["lint", "--as-of", "latest", "a.sql"], NEEDS),
+        (["lint", "--as-of", "latest", "--static"], NEEDS),
     ],
     ids=str,
 )
-def test_an_as_of_that_is_missing_or_wrong(argv: list[str], says: str) -> None:
+def test_a_word_that_is_unknown_missing_or_wrong(argv: list[str], says: str) -> None:
     with pytest.raises(ConfigError) as raised:
         cli.run(argv)
-    assert str(raised.value) == f"command line: {says}; {name_command(argv[0])} --help lists the options"
+    assert str(raised.value) == f"command line: {says.format(name_command(argv[0]))}"
 
 
 def test_it_is_started_as_a_module() -> None:
