@@ -13,11 +13,12 @@ from pipelines.config.load import Settings, load_settings
 from pipelines.config.proposal import Proposal, keep_standing_rules, read_changes, read_replacement
 from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.config.rules.statements import RuleStatement
-from tests.config.rules.test_rule_history import day, row, scripts
+from tests.config.rules.test_rule_history import row, scripts
 from tests.support.cases import lines_of_error
 from tests.support.factories import NOON, catalog, create_rule
 from tests.support.harness import Project
 from tests.support.model.whatif import changed, standing
+from tests.support.rule_versions import day
 from tests.support.snapshot_views import Server, views
 from tests.support.view_rows import priority
 

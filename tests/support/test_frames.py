@@ -1,6 +1,4 @@
-"""The drawn frames, and that the comparison is strict."""
-
-from datetime import UTC, datetime
+"""The comparison of frames is strict."""
 
 import pytest
 from chispa import DataFramesNotEqualError
@@ -8,21 +6,6 @@ from chispa.schema_comparer import SchemasNotEqualError
 from pyspark.sql import SparkSession
 
 from tests.support.frames import assert_same, frame
-
-TWO_ROWS = """
-    handle | created_at timestamp | priority int | names array<string>
-    h1     | 12:00:00.000001      | 5            | [a, b]
-    h2     | -                    | -            | []
-"""
-
-
-def test_a_drawn_frame(session: SparkSession) -> None:
-    rows = frame(session, TWO_ROWS).orderBy("handle").collect()
-    moment = datetime(2026, 11, 20, 12, 0, 0, 1, tzinfo=UTC)
-    assert [tuple(row) for row in rows] == [
-        ("h1", moment.replace(tzinfo=None), 5, ["a", "b"]),
-        ("h2", None, None, []),
-    ]
 
 
 def test_rows_in_any_order_and_in_order(session: SparkSession) -> None:
