@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.blocks.tables import AtLeast, Column, Table
+from pipelines.blocks.tables import AtLeast, Column, Row, Table
 from pipelines.console.wording import FORMATS, format_number
 from pipelines.report.formats import NO_VALUE, format_moment, format_name
-from pipelines.report.tables import PageData, Row
+from pipelines.report.tables import PageData
 
 LEVELS = range(10, 0, -1)
 WRITERS: Mapping[str, Callable[[Any], str]] = {
@@ -18,9 +18,9 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
     "text": str,
     "moment": format_moment,
 }
-"""How a column writes its values, by the type of the column."""
-CLASSES = {"name": "name", "word": "", "id": "id", "text": "long"}
-"""The class of the cells of a column; those of other types are numbers."""
+"""How a column writes its values, by its kind."""
+CLASSES = {"name": "name", "place": "name", "word": "", "id": "id", "text": "long"}
+"""The class of the cells of a column; those of other kinds are numbers."""
 NUMBER = "number"
 
 
@@ -53,36 +53,50 @@ EMPTY = Cell(text_class="none")
 
 
 @dataclass(frozen=True)
-class TableColumn:
-    """A column: its head, its type (a key of WRITERS), the value of a row, and the cell if it is special."""
+class TableColumn(Column):
+    """A declared column as the page writes it.
 
-    head: str
-    type: str
-    value: Callable[[Row], Any]
+    Attributes:
+        cell: makes the cells of the column if they are special.
+        is_shaded: whether the shade of a cell shows its value.
+    """
+
     cell: Callable[[Row], Cell] | None = None
     is_shaded: bool = False
 
     @property
     def is_number(self) -> bool:
         """Whether the column is sorted by number, the largest first."""
-        return self.type not in CLASSES
+        return self.kind not in CLASSES
 
     @property
     def cell_class(self) -> str:
         """The class of its cells."""
-        return f"{CLASSES.get(self.type, NUMBER)}{' heat' if self.is_shaded else ''}"
+        return f"{CLASSES.get(self.kind, NUMBER)}{' heat' if self.is_shaded else ''}"
 
     def cell_of(self, row: Row) -> Cell:
-        """Return the cell of a row."""
-        value = self.value(row)
-        if self.cell is not None:
-            cell = self.cell(row)
-        elif value is None:
-            cell = EMPTY
-        else:
-            cell = Cell(WRITERS[self.type](value), instant=value if self.type == "moment" else "")
-        is_shown = not self.is_number and (self.type != "word" or value == cell.text)
+        """Return the cell of a row, with the value that it is sorted by."""
+        found = self.value(row)
+        value = found.seconds if isinstance(found, AtLeast) else found
+        cell = self._write(row, found) if self.cell is None else self.cell(row)
+        is_shown = not self.is_number and (self.kind != "word" or value == cell.text)
         return replace(cell, value=None if is_shown else value)
+
+    def _write(self, row: Row, value: Any) -> Cell:
+        if value is None:
+            return EMPTY
+        if self.kind == "place":
+            *within, name = value
+            small = " · ".join(format_name("?" if each is None else each) for each in within)
+            return replace(EMPTY if name is None else Cell(format_name(name)), small=small)
+        text_class = "flag" if self.is_flagged(row) else ""
+        instant = value if self.kind == "moment" else ""
+        return Cell(WRITERS[self.kind](value), instant=instant, text_class=text_class)
+
+
+def to_page(column: Column) -> TableColumn:
+    """Return a declared column as the page writes it."""
+    return column if isinstance(column, TableColumn) else TableColumn(**vars(column))
 
 
 @dataclass(frozen=True)
@@ -111,13 +125,14 @@ class HtmlTable:
 def make_table(
     name: str,
     caption: str,
-    columns: Sequence[TableColumn],
+    declared: Sequence[Column],
     rows: Sequence[Row],
     *,
     note: str = "",
     empty: str = "none.",
 ) -> HtmlTable:
     """Make the table of some rows; it leaves out columns without any value."""
+    columns = list(map(to_page, declared))
     cells = [[column.cell_of(row) for column in columns] for row in rows]
     used = [
         index
@@ -132,53 +147,13 @@ def make_answer(table: Table, data: PageData) -> HtmlTable:
     """Make a declared table of the rows that have its name."""
     part = table.name.replace("-", "_")
     note = data.note_left_out(part, table.first) or table.note
-    columns = list(map(declared_column, table.columns))
-    return make_table(table.name, table.title, columns, data.rows(part), note=note, empty=table.empty)
+    return make_table(table.name, table.title, table.columns, data.rows(part), note=note, empty=table.empty)
 
 
-def declared_column(declared: Column) -> TableColumn:
-    """Make a column of a declared one."""
-
-    def value(row: Row) -> Any:
-        found = declared.value(row)
-        if declared.kind == "place":
-            return found[-1]
-        return found.seconds if isinstance(found, AtLeast) else found
-
-    def cell(row: Row) -> Cell:
-        found = declared.value(row)
-        if found is None:
-            return EMPTY
-        text_class = "flag" if declared.is_flagged(row) else ""
-        if declared.kind == "place":
-            *within, name = found
-            small = " · ".join(format_name("?" if each is None else each) for each in within)
-            return replace(EMPTY if name is None else Cell(format_name(name)), small=small)
-        instant = found if declared.kind == "moment" else ""
-        return Cell(WRITERS[declared.kind](found), instant=instant, text_class=text_class)
-
-    kind = {"place": "name", "share": "level"}.get(declared.kind, declared.kind)
-    return TableColumn(declared.head, kind, value, cell)
-
-
-def column(head: str, type: str, key: str) -> TableColumn:
-    """Make a column of one value."""
-    return TableColumn(head, type, lambda row: row[key])
-
-
-def placed_column(head: str, key: str, within: Sequence[str] = ("instance", "database")) -> TableColumn:
-    """Make a column of a name with what it belongs to in small print."""
-
-    def cell(row: Row) -> Cell:
-        small = " · ".join(format_name("?" if row[name] is None else row[name]) for name in within)
-        return replace(EMPTY if row[key] is None else Cell(format_name(row[key])), small=small)
-
-    return TableColumn(head, "name", lambda row: row[key], cell)
-
-
-def opening_column(base: TableColumn) -> TableColumn:
+def opening_column(base: Column) -> TableColumn:
     """Make a column whose names open the details of their rows."""
-    return replace(base, cell=lambda row: replace(base.cell_of(row), opens=row["index"]))
+    column = to_page(base)
+    return replace(column, cell=lambda row: replace(column.cell_of(row), opens=row["index"]))
 
 
 def level_columns(levels: Mapping[int, Sequence[Row]], rows: Sequence[Row]) -> list[TableColumn]:
@@ -197,7 +172,7 @@ def level_columns(levels: Mapping[int, Sequence[Row]], rows: Sequence[Row]) -> l
             share = f"{0.08 + 0.37 * math.sqrt(number / most):.3f}" if number else ""
             return Cell(format_number(number), share=share)
 
-        return TableColumn(f"Level {level}", "count", value, cell, is_shaded=True)
+        return TableColumn(f"Level {level}", "count", value, cell=cell, is_shaded=True)
 
     used = {level for _, level in messages}
     return [level_column(level) for level in LEVELS if level in used]

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.blocks.tables import Row
 from pipelines.console.wording import format_count, format_duration, format_number
 from pipelines.report.formats import NO_VALUE, format_name, format_night
-from pipelines.report.tables import PageData, Row
+from pipelines.report.tables import PageData
 
 BARS = 8
 """Queues and sending instances in the picture of places."""

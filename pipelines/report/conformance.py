@@ -5,21 +5,15 @@ from datetime import datetime
 
 from pyspark.sql import functions as F
 
+from pipelines.blocks.tables import Row, place_column
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
 from pipelines.conformance.report import worst_first
 from pipelines.conformance.view import DEVIATIONS, LINKS, QUEUES, choice_sentence
 from pipelines.console.wording import format_percent
-from pipelines.report.cells import (
-    EMPTY,
-    Cell,
-    HtmlTable,
-    TableColumn,
-    make_table,
-    placed_column,
-)
-from pipelines.report.tables import PageData, PageTable, Row, number_rows, read_sums, read_table
+from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, make_table
+from pipelines.report.tables import PageData, PageTable, number_rows, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import (
@@ -108,12 +102,12 @@ def make_hour_table(data: PageData) -> HtmlTable:
             return EMPTY if share is None else Cell(format_percent(share), share=f"{0.45 * (1 - share):.3f}")
 
         day, time = hour[5:10].replace("-", "\u2011"), hour[11:16]
-        return TableColumn(time if is_one_day else f"{day} {time}", "level", value, cell, is_shaded=True)
+        return TableColumn(time if is_one_day else f"{day} {time}", "level", value, cell=cell, is_shaded=True)
 
     table = make_table(
         "conformance-hours",
         "Fitness by queue and hour",
-        [placed_column("Queue", "queue"), *map(hour_column, hours)],
+        [place_column("Queue"), *map(hour_column, hours)],
         [row for row in data.rows("conformance_queues") if row["index"] in by_place],
         note="100%: no group of a higher level was passed; the darker, the more were. "
         "Empty: nothing to choose.",

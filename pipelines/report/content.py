@@ -22,6 +22,7 @@ from pipelines.questions.tables import RULES, make_leak_table, make_overtaken_ta
 from pipelines.questions.waiting import summarize_waits
 from pipelines.report.counts import select_nights
 from pipelines.report.over_time import read_over_time
+from pipelines.report.schedule_sections import INSTANCE_TOP, QUEUE_TOP
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
@@ -43,38 +44,6 @@ CONDITIONS = {
     "transmission": {flag: flag for flag in ("forwarded", "elevated")},
 }
 """What is counted of the messages of a place, beside all, by the name of the schedule."""
-RECEIVED_COLUMNS = (
-    "position",
-    "receive_number",
-    "group_priority",
-    "priority",
-    "conversation_group_id",
-    "conversation_id",
-    "contract",
-    "local_service",
-    "remote_service",
-    "message_type",
-    "arrived_at",
-    "message_id",
-)
-TRANSMITTED_COLUMNS = (
-    "position",
-    "transmit_priority",
-    "priority",
-    "elevated",
-    "forwarded",
-    "database",
-    "conversation_id",
-    "message_type",
-    "destination_instance",
-    "destination_database",
-    "contract",
-    "from_service",
-    "to_service",
-    "sendable_at",
-    "message_id",
-    "why_still_here",
-)
 
 
 def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
@@ -153,7 +122,7 @@ def _read_schedule(
         order = Window.partitionBy("place").orderBy("position")
         sendable = shown.where("waits_for is null").withColumn("number", F.row_number().over(order))
         first = sendable.where(F.col("number") <= TOP)
-    top = first.select("place", *(RECEIVED_COLUMNS if is_queue else TRANSMITTED_COLUMNS))
+    top = first.select("place", *(QUEUE_TOP if is_queue else INSTANCE_TOP).keys)
     late = rank_overtaken(messages.where("waits_for is null"), within=kind.within, also=NAMES)
     return {
         f"{kind.name}_levels": read_table(

@@ -6,14 +6,15 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from pipelines.blocks.tables import Kind, Row, column
 from pipelines.changes.read import read_changes_before
 from pipelines.changes.view import describe_changes
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_code, format_count, format_duration, format_list
-from pipelines.report.cells import HtmlTable, TableColumn, column, make_table
+from pipelines.report.cells import HtmlTable, make_table
 from pipelines.report.formats import format_name
-from pipelines.report.tables import PageData, PageTable, Row
+from pipelines.report.tables import PageData, PageTable
 from pipelines.storage.ages import read_ages
 from pipelines.storage.freshness import OLD
 from pipelines.storage.warehouse import Warehouse
@@ -31,7 +32,7 @@ MEANINGS = {
     MISCONFIGURED: "rules or settings give these messages another level than they could have.",
 }
 """What a severity says, by its name."""
-TYPES = {
+TYPES: Mapping[str, Kind] = {
     "messages": "count",
     "times": "count",
     "since": "moment",
@@ -157,14 +158,14 @@ def _make_card(data: PageData, row: Row) -> Card:
 
 
 def _make_details(name: str, rows: Sequence[Mapping[str, Any]]) -> HtmlTable:
-    columns: list[TableColumn] = [
+    columns = [
         column(format_code(key).capitalize(), _type_of(key, rows), key)
         for key in sorted(rows[0], key=lambda key: key != "messages")
     ]
     return make_table(name, "Kinds", columns, [dict(row) for row in rows])
 
 
-def _type_of(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _type_of(key: str, rows: Sequence[Mapping[str, Any]]) -> Kind:
     if key in TYPES:
         return TYPES[key]
     if any(isinstance(row[key], int) for row in rows):

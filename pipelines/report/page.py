@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from pipelines.activation.view import ADVICE
+from pipelines.blocks.tables import Table
 from pipelines.conformance.view import DEVIATIONS, LINKS, QUEUES
 from pipelines.expectations.view import EXPECTATIONS
 from pipelines.questions.open_messages import NAMES, SCHEDULES
@@ -56,7 +57,6 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         `<`, and the page forbids every script and style but its own.
     """
     data = PageData(as_of, tables)
-    chosen = schedules.make_chosen_tables(data)
     shown = _make_tables(data)
     style, script = _asset("style.css"), "\n".join(map(_asset, SCRIPTS))
     environment = Environment(
@@ -77,7 +77,7 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         charts=charts.make_charts(data),
         tables=shown,
         has=lambda names: any(shown[name].rows for name in names),
-        chosen={table.name: table for table in chosen},
+        chosen={table.name: table for table in schedules.CHOSEN},
         queues=schedules.make_queue_choices(data),
         instances=schedules.make_instance_choices(data),
         compared=COMPARED,
@@ -91,19 +91,26 @@ def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        json=_embed(data, {table.source: table.rows(data) for table in chosen}),
+        json=_embed(data, {table.source: table.rows(data) for table in schedules.CHOSEN}),
     )
 
 
 def _make_tables(data: PageData) -> dict[str, Any]:
     tables = [
-        sections.make_note_table(data),
         schedules.make_queue_table(data),
         schedules.make_instance_table(data),
-        sections.make_unresolved_table(data),
         sections.make_night_table(data),
     ]
-    answers = [EXPECTATIONS, RULES, ADVICE, make_leak_table(data.moment), INPUTS, REJECTED]
+    answers: list[Table] = [
+        sections.NOTES,
+        sections.UNRESOLVED,
+        EXPECTATIONS,
+        RULES,
+        ADVICE,
+        make_leak_table(data.moment),
+        INPUTS,
+        REJECTED,
+    ]
     for kind in SCHEDULES:
         answers += [make_kind_table(kind, data.moment), make_overtaken_table(kind)]
     if "whatif_summary" in data:

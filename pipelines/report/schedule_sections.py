@@ -4,23 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipelines.blocks.tables import Kind, Row, column, place_column
 from pipelines.console.wording import format_number
-from pipelines.questions.open_messages import NAMES
 from pipelines.questions.tables import KIND_COLUMNS, wait_columns
 from pipelines.report.cells import (
     EMPTY,
     Cell,
     HtmlTable,
     TableColumn,
-    column,
-    declared_column,
     level_columns,
     make_table,
     opening_column,
-    placed_column,
+    to_page,
 )
 from pipelines.report.formats import format_name
-from pipelines.report.tables import PageData, PageTable, Row
+from pipelines.report.tables import PageData, PageTable
 
 REMARKS = {"elevated": "raised by waiting", "forwarded": "only forwarded"}
 """What is said of a message in small print, by its flag."""
@@ -44,20 +42,25 @@ class ChosenTable:
         name: its place in the template.
         source: the table of the page with the rows of all queues or instances.
         caption: its title, with {} for the label of the choice.
-        columns: its columns, each with the name of its values in the data of the page.
+        columns: its columns; the last key of each is the name of its values in the data of the page.
     """
 
     name: str
     source: str
     caption: str
-    columns: Sequence[tuple[str, TableColumn]]
+    columns: Sequence[TableColumn]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that its rows need."""
+        return [key for each in self.columns for key in each.keys]
 
     def rows(self, data: PageData) -> PageTable:
         """Return the rows as the script shows them: text, a number, null, or text with its small print."""
         rows = [
-            [row["place"], *(_shown(each, row) for _, each in self.columns)] for row in data.rows(self.source)
+            [row["place"], *(_shown(each, row) for each in self.columns)] for row in data.rows(self.source)
         ]
-        return PageTable(["place", *(name for name, _ in self.columns)], rows, data.total(self.source))
+        return PageTable(["place", *(each.keys[-1] for each in self.columns)], rows, data.total(self.source))
 
 
 def _shown(column: TableColumn, row: Row) -> Any:
@@ -66,20 +69,22 @@ def _shown(column: TableColumn, row: Row) -> Any:
         return [cell.text, cell.small]
     if cell.text_class == "none":
         return None
-    return column.value(row) if column.type in ("count", "level") else cell.text
+    return column.value(row) if column.kind in ("count", "level") else cell.text
 
 
 def make_queue_table(data: PageData) -> HtmlTable:
     """Make the table of the queues."""
     rows = data.rows("receive_places")
-    waits = list(map(declared_column, wait_columns(data.moment)))
+    waits = wait_columns(data.moment)
     return make_table(
         "queues",
         "Messages by queue and level",
         [
-            opening_column(placed_column("Queue", "queue")),
+            opening_column(place_column("Queue")),
             waits[0],
-            TableColumn("Not ready", "count", lambda row: row["group_locked"] + row["queue_off"], _held_back),
+            TableColumn(
+                "Not ready", "count", lambda row: row["group_locked"] + row["queue_off"], cell=_held_back
+            ),
             *waits[1:],
             *level_columns(data.rows_by_place("receive_place_levels"), rows),
         ],
@@ -91,7 +96,7 @@ def make_queue_table(data: PageData) -> HtmlTable:
 def make_instance_table(data: PageData) -> HtmlTable:
     """Make the table of the sending instances."""
     rows = data.rows("transmission_places")
-    waits = list(map(declared_column, wait_columns(data.moment)))
+    waits = wait_columns(data.moment)
     return make_table(
         "instances",
         "Messages that wait to be sent, by instance and level",
@@ -136,39 +141,8 @@ def make_instance_choices(data: PageData) -> list[Choice]:
     ]
 
 
-def make_chosen_tables(data: PageData) -> list[ChosenTable]:
-    """Make the tables of the chosen queue and the chosen instance."""
-    received = (
-        ("position", column("Position", "level", "position")),
-        ("receive_number", column("RECEIVE", "level", "receive_number")),
-        ("group_priority", column("Level of the group", "level", "group_priority")),
-        ("priority", column("Level", "level", "priority")),
-        ("arrived_at", column("Arrived", "moment", "arrived_at")),
-        *zip(NAMES, map(declared_column, KIND_COLUMNS), strict=True),
-        ("message_type", column("Message type", "name", "message_type")),
-        ("conversation_group_id", column("Group", "id", "conversation_group_id")),
-        ("conversation_id", column("Conversation", "id", "conversation_id")),
-        ("message_id", column("Message", "id", "message_id")),
-    )
-    destination = ("destination_instance", "destination_database")
-    sent = (
-        ("position", column("Position", "level", "position")),
-        ("transmit_priority", _remark_column("Level that counts", "level", "transmit_priority", "elevated")),
-        ("priority", column("Level shown", "level", "priority")),
-        ("sendable_at", column("Sendable since", "moment", "sendable_at")),
-        ("contract", column("Contract", "name", "contract")),
-        ("from_service", column("From service", "name", "from_service")),
-        ("database", _remark_column("From database", "name", "database", "forwarded")),
-        ("to_service", placed_column("To service", "to_service", destination)),
-        ("message_type", column("Message type", "name", "message_type")),
-        ("conversation_id", column("Conversation", "id", "conversation_id")),
-        ("message_id", column("Message", "id", "message_id")),
-        ("why_still_here", column("The server says", "text", "why_still_here")),
-    )
-    return [
-        ChosenTable("queue-top", "receive_top", "What one reader receives first from {}", received),
-        ChosenTable("instance-top", "transmission_top", "What {} sends first", sent),
-    ]
+def _count_held_back(row: Row) -> int:
+    return int(row["group_locked"] + row["queue_off"])
 
 
 def _held_back(row: Row) -> Cell:
@@ -179,13 +153,48 @@ def _held_back(row: Row) -> Cell:
     return EMPTY
 
 
-def _remark_column(head: str, type: str, key: str, flag: str) -> TableColumn:
+def _note_first(shown: int, total: int) -> str:
+    return f"Shown are the first {format_number(shown)}, of {format_number(total)}." if total > shown else ""
+
+
+def _remark_column(head: str, kind: Kind, key: str, flag: str) -> TableColumn:
     """Make a column with a remark in small print where a flag is set."""
-    base = column(head, type, key)
+    base = to_page(column(head, kind, key))
     return replace(
-        base, cell=lambda row: replace(base.cell_of(row), small=REMARKS[flag] if row[flag] else "")
+        base,
+        keys=(flag, key),
+        cell=lambda row: replace(base.cell_of(row), small=REMARKS[flag] if row[flag] else ""),
     )
 
 
-def _note_first(shown: int, total: int) -> str:
-    return f"Shown are the first {format_number(shown)}, of {format_number(total)}." if total > shown else ""
+RECEIVED = [
+    column("Position", "level", "position"),
+    column("RECEIVE", "level", "receive_number"),
+    column("Level of the group", "level", "group_priority"),
+    column("Level", "level", "priority"),
+    column("Arrived", "moment", "arrived_at"),
+    *KIND_COLUMNS,
+    column("Message type", "name", "message_type"),
+    column("Group", "id", "conversation_group_id"),
+    column("Conversation", "id", "conversation_id"),
+    column("Message", "id", "message_id"),
+]
+SENT = [
+    column("Position", "level", "position"),
+    _remark_column("Level that counts", "level", "transmit_priority", "elevated"),
+    column("Level shown", "level", "priority"),
+    column("Sendable since", "moment", "sendable_at"),
+    column("Contract", "name", "contract"),
+    column("From service", "name", "from_service"),
+    _remark_column("From database", "name", "database", "forwarded"),
+    place_column("To service", ("destination_instance", "destination_database", "to_service")),
+    column("Message type", "name", "message_type"),
+    column("Conversation", "id", "conversation_id"),
+    column("Message", "id", "message_id"),
+    column("The server says", "text", "why_still_here"),
+]
+QUEUE_TOP = ChosenTable(
+    "queue-top", "receive_top", "What one reader receives first from {}", [*map(to_page, RECEIVED)]
+)
+INSTANCE_TOP = ChosenTable("instance-top", "transmission_top", "What {} sends first", [*map(to_page, SENT)])
+CHOSEN = (QUEUE_TOP, INSTANCE_TOP)

@@ -2,29 +2,22 @@
 
 from dataclasses import replace
 
+from pipelines.blocks.tables import Row, Table, column
 from pipelines.console.wording import format_number
-from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table
+from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, make_table
 from pipelines.report.formats import format_change, format_moment, format_night
-from pipelines.report.tables import PageData, Row
+from pipelines.report.tables import PageData
 
-
-def make_note_table(data: PageData) -> HtmlTable:
-    """Make the table of sentences beside the findings."""
-    return make_table("notes", "Beside these", [column("In words", "text", "sentence")], data.rows("notes"))
-
-
-def make_unresolved_table(data: PageData) -> HtmlTable:
-    """Make the table of messages that are not matched to a queue."""
-    return make_table(
-        "unresolved",
-        "Messages that are not matched to a queue",
-        [
-            column("Reason", "word", "reason"),
-            column("Missing from", "word", "kind"),
-            column("Messages", "count", "messages"),
-        ],
-        data.rows("unresolved"),
-    )
+NOTES = Table("notes", "Beside these", [column("In words", "text", "sentence")])
+UNRESOLVED = Table(
+    "unresolved",
+    "Messages that are not matched to a queue",
+    [
+        column("Reason", "word", "reason"),
+        column("Missing from", "word", "kind"),
+        column("Messages", "count", "messages"),
+    ],
+)
 
 
 def make_night_table(data: PageData) -> HtmlTable:
@@ -39,13 +32,13 @@ def make_night_table(data: PageData) -> HtmlTable:
             change = format_change(row[key], before)
             return Cell(format_number(row[key]), small=change, small_class="change")
 
-        return TableColumn(head, "count", lambda row: row[key], cell)
+        return TableColumn(head, "count", lambda row: row[key], (key,), cell=cell)
 
     def name(row: Row) -> Cell:
         return Cell(format_night(row["as_of"]), instant=row["as_of"])
 
     columns = [
-        replace(column("Night", "moment", "as_of"), cell=name),
+        TableColumn("Night", "moment", lambda row: row["as_of"], ("as_of",), cell=name),
         compared("To receive", "open_receive"),
         compared("To send", "open_transmission"),
         compared("To forward", "open_forwarded"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
+from pipelines.blocks.tables import Row
 from pipelines.config.instants import format_instant, parse_instant
 from pipelines.console.wording import format_number
 from pipelines.engine.frames import small_frame
@@ -14,7 +15,6 @@ from pipelines.storage.collect import collect_rows
 
 LONGEST = 400
 """Characters of a text on the page; an engine's names have 128 at most, a log's may have more."""
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.blocks.tables import Row, column
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_number
-from pipelines.report.cells import LEVELS, HtmlTable, TableColumn, column, make_table
+from pipelines.report.cells import LEVELS, HtmlTable, make_table
 from pipelines.report.formats import format_name
-from pipelines.report.tables import PageData, PageTable, Row, read_sums, read_table
+from pipelines.report.tables import PageData, PageTable, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers
@@ -126,7 +127,7 @@ def make_pair_table(data: PageData) -> HtmlTable:
         for level in LEVELS
         if any(level == each for each, _ in pairs)
     ]
-    columns: list[TableColumn] = [column("Level that passes", "level", "level")]
+    columns = [column("Level that passes", "level", "level")]
     columns += [column(f"Passes level {level}", "count", str(level)) for level in passed]
     caption = "Pairs of ready messages that now stand in the other order, by level before"
     return replace(make_table("whatif-pairs", caption, columns, passing), is_sortable=False)
