@@ -283,21 +283,3 @@ def test_names_stand_in_for_ids(servers: Servers) -> None:
     assert received(servers, form) == IN_ORDER
     ended = [row for row in servers.rows("endpoint_events", form) if row["event_type"] == "END_CONVERSATION"]
     assert [row["conversation_id"] for row in ended] == [conversation(3)]
-
-
-def test_a_later_snapshot_with_endpoints_says_whose_the_messages_are(open_case: OpenCase) -> None:
-    """The tables are those of a log that had the endpoints from the start."""
-    name = "queue alone"
-    servers = Servers(open_case(CLEAN), {name: FORMS[name]})
-    servers.add(name, lambda snap: None, path="later", taken_at="2026-11-20T10:30:00Z")
-    servers.publish("2026-11-20T11:00:00Z")
-    known = {(row["conversation_id"], row["remote_service"]) for row in servers.rows("endpoints", name)}
-    assert known == {
-        (conversation(1), "GoldShop"),
-        (conversation(2), "SilverShop"),
-        (conversation(3), "SilverShop"),
-        (conversation(4), "Warehouse"),
-    }
-    rows = servers.rows("receive_schedule", name)
-    later = {row["message_id"] for row in rows if row["as_of"].hour == 11}
-    assert later == {id for id, _ in IN_ORDER}

@@ -85,7 +85,7 @@ def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, tmp_
     server.snapshot(given, NOON, ALL)
     received: dict[datetime, dict[str, Row]] = {NOON: {}, at(60): {}}
     for as_of in received:
-        server.project.run(session, as_of)
+        server.project.schedule(session, as_of)
     for row in server.project.table("receive_schedule"):
         received[row["as_of"]][row["message_id"]] = row
     first = {number: f"{conversation(number)}/0" for number in range(1, 7)}
@@ -110,7 +110,10 @@ def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, tmp_
 
 
 def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp_path: Path) -> None:
-    """1: its message comes back. 2: the log comes later. 3: an endpoint with the handle is shown later."""
+    """1: its message comes back. 2: the log comes later. 3: an endpoint with the handle is shown later.
+
+    8: of its database there is a queue alone, and its endpoint is shown later.
+    """
     server = Server(tmp_path)
     server.project.add(by_source(*talk(1, -10)))
     server.snapshot(
@@ -122,7 +125,10 @@ def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp
         NOON,
         ["dbo.TargetQueue"],
     )
-    server.project.run(session, NOON)
+    alone = [ready(8, False, 0, service_name="TargetService", service_contract_name="Contract")]
+    server.snapshot({"dbo.TargetQueue": alone}, NOON, instance="SQL2")
+    server.project.schedule(session, NOON)
+    assert server.endpoints()[handle(8, False), False]["remote_service"] == ""
     assert server.endpoints()[conversation(2), False]["level_source"] == "server"
     unknown = {(row["kind"], row["id"], row["reason"]) for row in server.project.table("unresolved")}
     assert unknown == {
@@ -146,23 +152,29 @@ def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp
         ),
         at(1),
     )
-    server.project.run(session, at(60))
+    of_eight = views(conversation_endpoints=[shown(8, False)], dbo_TargetQueue=alone)
+    server.snapshot(of_eight, at(1), instance="SQL2")
+    server.project.schedule(session, at(60))
     latest = [row["message_id"] for row in server.project.table("receive_schedule") if row["as_of"] == at(60)]
-    assert {*latest} == {f"{conversation(1)}/0", f"{conversation(3)}/initiator/0"}
+    assert {*latest} == {
+        f"{conversation(1)}/0",
+        *(f"{conversation(number)}/initiator/0" for number in (3, 8)),
+    }
     assert [row for row in server.project.table("unresolved") if row["as_of"] == at(60)] == []
     names = ("priority", "logged_priority", "level_source", "created_by")
     two, four = (server.endpoints()[conversation(number), False] for number in (2, 4))
     assert [two[name] for name in names] == [5, 9, "ladder", "log"]
     assert (two["created_at"], two["conversation_group_id"]) == (at(-60), GROUP.format(0, 2))
     assert [four[name] for name in names] == [9, 9, "server", "snapshot"]
-    assert len(server.endpoints()) == 6
+    assert server.endpoints()[conversation(8), False]["remote_service"] == "InitiatorService"
+    assert len(server.endpoints()) == 7
 
 
 @pytest.mark.slow
 def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     session: SparkSession, tmp_path: Path
 ) -> None:
-    """All at once, and one by one backwards."""
+    """All at once, and backwards in three folds."""
     first = views(
         conversation_endpoints=[
             *[shown(1, side) for side in (True, False)],
@@ -188,15 +200,15 @@ def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     ]
     at_once, backwards = Server(tmp_path / "at_once"), Server(tmp_path / "backwards")
     for server in (at_once, backwards):
-        for shows, moment in ((second, at(60)), (first, NOON)):
-            server.snapshot(shows, moment, ALL)
-            if server is backwards:
-                server.project.take_in(session)
-        for rows in (later, events):
-            server.project.add(by_source(*rows))
-            if server is backwards:
-                server.project.take_in(session)
-        server.project.run(session, at(61))
+        server.snapshot(second, at(60), ALL)
+        if server is backwards:
+            server.project.take_in(session)
+        server.snapshot(first, NOON, ALL)
+        server.project.add(by_source(*later))
+        if server is backwards:
+            server.project.take_in(session)
+        server.project.add(by_source(*events))
+        server.project.schedule(session, at(61))
     books = ("batch", "fold", "closed_on", "modified_at")
     found = [contents(server.project, leave_out=books) for server in (at_once, backwards)]
     for tables in found:
