@@ -138,7 +138,6 @@ def test_check_shows_three_rows_of_a_log_and_prints_its_mapping(server: Case) ->
         ({"databases": None}, "has databases by number, and no capture names them"),
         ({"queues": None}, "has queues by number, and no capture names them"),
         ({"mapping": "sql-trase"}, "sql-trace"),
-        ({"zone": "Europe/Berlin"}, "has zone and offset; write one of them"),
     ],
 )
 def test_what_a_log_lacks_is_exit_code_2(server: Case, changes: dict[str, Any], said: str) -> None:
