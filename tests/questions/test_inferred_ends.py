@@ -60,7 +60,7 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     shown = {"path": "snap", "format": "csv", "complete": ["dbo.TargetQueue"], **place}
     settings = yaml.safe_load(Path(project.config).read_text())
     Path(project.config).write_text(yaml.safe_dump({**settings, "snapshots": [shown]}))
-    project.run(session, AS_OF)
+    project.take_in(session)
     return project
 
 
