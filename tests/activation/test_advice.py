@@ -80,96 +80,76 @@ NOTIFIED = {
 UNKNOWN = {"advice": "not_known"}
 
 
-@pytest.mark.parametrize(
-    ("figures", "sentence"),
-    [
-        (
-            OFF,
-            """The queue is off since 2026-11-20T12:05:36Z. In the window there were 5 rollbacks. Find what
-            could not be read, then turn the queue on.""",
-        ),
-        (
-            OFF | {"off_seen_at": at(6), "ready": 1, "rollbacks": 1},
-            """The queue was seen off at 2026-11-20T12:06:00Z by a snapshot. In the window there were 1
-            rollback; 1 message is left in it: find what could not be read, then turn the queue on.""",
-        ),
-        (
-            OFF | {"off_since": None, "ready": 2000, "was_off_before": True},
-            """The catalog says that the queue is off. 2,000 messages are left in it. Find what could not be
-            read, then turn the queue on.""",
-        ),
-        (
-            OFF | {"has_outcomes": False},
-            """The queue is off since 2026-11-20T12:05:36Z. How many rollbacks there were is not known: the
-            log has no COMMIT and no ROLLBACK of SQL1 in the window. Find what could not be read, then
-            turn the queue on.""",
-        ),
-        (
-            NOTIFIED,
-            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
-            documented); the monitor is NOTIFIED: the procedure was started, is still running, and did not
-            RECEIVE (snapshot of 2026-11-20T12:10:00Z).""",
-        ),
-        (
-            NOTIFIED | {"notified_since": None, "ready": 1, "tasks_running": 2},
-            """1 message stands in the queue and nothing has been received; the monitor is NOTIFIED: the
-            procedure was started, 2 times, is still running, and did not RECEIVE (snapshot of
-            2026-11-20T12:10:00Z).""",
-        ),
-        (
-            NOTIFIED | {"mode": "external"},
-            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
-            documented); the monitor is NOTIFIED: the application was notified and did not RECEIVE (snapshot
-            of 2026-11-20T12:10:00Z).""",
-        ),
-        (
-            UNKNOWN | {"has_queue_events": False},
-            "What readers did is not known: the log has no queue events of SQL1 in the window.",
-        ),
-        (
-            UNKNOWN | {"has_receives": False, "ready": 1},
-            """What readers did is not known: the log has no RECEIVE and no RECEIVED of SQL1 in the window.
-            As far as is known, 1 message waited at its end.""",
-        ),
-        (
-            UNKNOWN | {"need_seconds": 61.0, "takes": 0},
-            """What readers did is not known: one was needed for 1 min, and the log has no RECEIVED of this
-            queue in the window; either none came, or the log lacks what they received.""",
-        ),
-        (
-            {"advice": "more_readers_wont_help", "most_ready": 50},
-            """More readers won't help: of 50 ready messages, the most at any time, all were in 1
-            conversation group (1 conversation), 0 of them free, and a group has one reader at a time.""",
-        ),
-        (
-            {
-                "advice": "raise_max_queue_readers",
-                "short_seconds": 7325.9,
-                "groups_ready": 3,
-                "groups_free": 2,
-            },
-            """All readers that max_queue_readers = 2 allows ran for 2 h 2 min while messages waited, at most
-            1 ready message in 3 conversation groups, 2 of them free: raise max_queue_readers.""",
-        ),
-        (
-            {"advice": "answers_late", "need_seconds": 60.0, "activations": 1},
-            """Messages waited for a reader for 1 min, in which a monitor sends 1 notification, at most 1
-            ready message in 1 conversation group, 0 of them free: the application answers late.""",
-        ),
-        (
-            {"advice": "reader_exits_early", "need_seconds": 90.0, "exits": 2, "exits_with_ready": 1},
-            """A reader was needed for 1 min, and 1 of 2 exits came while messages were ready, at most 1
-            ready message in 1 conversation group, 0 of them free: let the procedure receive until the
-            queue is empty.""",
-        ),
-        (
-            {"advice": "keeps_up", "need_seconds": 59.9},
-            """The readers keep up: one was needed for 59 s, at most 1 ready message in 1 conversation group,
-            0 of them free.""",
-        ),
-    ],
-)
-def test_the_sentence_of_an_advice(draw: Draw, figures: dict[str, Any], sentence: str) -> None:
-    row = draw.rows(FIGURES, **QUIET | figures)("row int\n 1")
+SENTENCES: dict[str, dict[str, Any]] = {
+    """The queue is off since 2026-11-20T12:05:36Z. In the window there were 5 rollbacks. Find what
+    could not be read, then turn the queue on.""": OFF,
+    """The queue was seen off at 2026-11-20T12:06:00Z by a snapshot. In the window there were 1
+    rollback; 1 message is left in it: find what could not be read, then turn the queue on.""": {
+        **OFF,
+        "off_seen_at": at(6),
+        "ready": 1,
+        "rollbacks": 1,
+    },
+    """The catalog says that the queue is off. 2,000 messages are left in it. Find what could not be
+    read, then turn the queue on.""": {**OFF, "off_since": None, "ready": 2000, "was_off_before": True},
+    """The queue is off since 2026-11-20T12:05:36Z. How many rollbacks there were is not known: the
+    log has no COMMIT and no ROLLBACK of SQL1 in the window. Find what could not be read, then
+    turn the queue on.""": {**OFF, "has_outcomes": False},
+    """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
+    documented); the monitor is NOTIFIED: the procedure was started, is still running, and did not
+    RECEIVE (snapshot of 2026-11-20T12:10:00Z).""": NOTIFIED,
+    """1 message stands in the queue and nothing has been received; the monitor is NOTIFIED: the
+    procedure was started, 2 times, is still running, and did not RECEIVE (snapshot of
+    2026-11-20T12:10:00Z).""": {**NOTIFIED, "notified_since": None, "ready": 1, "tasks_running": 2},
+    """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
+    documented); the monitor is NOTIFIED: the application was notified and did not RECEIVE (snapshot
+    of 2026-11-20T12:10:00Z).""": {**NOTIFIED, "mode": "external"},
+    "What readers did is not known: the log has no queue events of SQL1 in the window.": {
+        **UNKNOWN,
+        "has_queue_events": False,
+    },
+    """What readers did is not known: the log has no RECEIVE and no RECEIVED of SQL1 in the window.
+    As far as is known, 1 message waited at its end.""": {**UNKNOWN, "has_receives": False, "ready": 1},
+    """What readers did is not known: one was needed for 1 min, and the log has no RECEIVED of this
+    queue in the window; either none came, or the log lacks what they received.""": {
+        **UNKNOWN,
+        "need_seconds": 61.0,
+        "takes": 0,
+    },
+    """More readers won't help: of 50 ready messages, the most at any time, all were in 1
+    conversation group (1 conversation), 0 of them free, and a group has one reader at a time.""": {
+        "advice": "more_readers_wont_help",
+        "most_ready": 50,
+    },
+    """All readers that max_queue_readers = 2 allows ran for 2 h 2 min while messages waited, at most
+    1 ready message in 3 conversation groups, 2 of them free: raise max_queue_readers.""": {
+        "advice": "raise_max_queue_readers",
+        "short_seconds": 7325.9,
+        "groups_ready": 3,
+        "groups_free": 2,
+    },
+    """Messages waited for a reader for 1 min, in which a monitor sends 1 notification, at most 1
+    ready message in 1 conversation group, 0 of them free: the application answers late.""": {
+        "advice": "answers_late",
+        "need_seconds": 60.0,
+        "activations": 1,
+    },
+    """A reader was needed for 1 min, and 1 of 2 exits came while messages were ready, at most 1
+    ready message in 1 conversation group, 0 of them free: let the procedure receive until the
+    queue is empty.""": {
+        "advice": "reader_exits_early",
+        "need_seconds": 90.0,
+        "exits": 2,
+        "exits_with_ready": 1,
+    },
+    """The readers keep up: one was needed for 59 s, at most 1 ready message in 1 conversation group,
+    0 of them free.""": {"advice": "keeps_up", "need_seconds": 59.9},
+}
+"""What is said, and the figures of the queue that differ from QUIET."""
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_sentence_of_an_advice(draw: Draw, sentence: str) -> None:
+    row = draw.rows(FIGURES, **QUIET | SENTENCES[sentence])("row int\n 1")
     [found] = row.select(advice_sentence().alias("sentence")).collect()
     assert found["sentence"] == " ".join(sentence.split())
