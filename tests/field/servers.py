@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import yaml
 from deltalake import write_deltalake
 
-from tests.field.running import AS_OF, CASES, Case, Row
+from tests.field.running import CASES, Case, Row
 
 CLEAN = "field-12-idle-server-crash"
 QUEUE = "dbo.MillQueue"
@@ -74,27 +74,23 @@ class Servers:
         self._entries: list[Row] = []
         for name, change in forms.items():
             # A folder without blanks: the embedded engine opens no Delta table in another.
-            self.add(name, change, path=f"snap-{name.replace(' ', '-')}")
-        self.publish()
-
-    def add(self, name: str, change: Change, **own: str) -> None:
-        """Add a snapshot of a server, in this form; `own` is what is its own in its entry in the settings."""
-        snap = self.case.folder / own["path"]
-        shutil.copytree(self.case.folder / self._clean["path"], snap)
-        ids = self._ids(name)
-        for path in snap.glob("*.csv"):
-            path.write_bytes(path.read_bytes().replace(OWN_IDS.encode(), ids.encode()))
-        self._entries.append({**self._clean, **own, "instance": name, **(change(snap) or {})})
-
-    def publish(self, as_of: str = AS_OF) -> None:
-        """Run a night on the snapshots, and read its tables."""
+            self._add(name, change, f"snap-{name.replace(' ', '-')}")
         self.case.configure(snapshots=self._entries)
-        self.night = self.case.published(as_of)
+        self.night = self.case.published()
         self._rows = {
             table: self.case.table(table)
             for table in TABLES
             if (self.case.folder / "warehouse" / table).exists()
         }
+
+    def _add(self, name: str, change: Change, path: str) -> None:
+        """Add a snapshot of a server, in this form."""
+        snap = self.case.folder / path
+        shutil.copytree(self.case.folder / self._clean["path"], snap)
+        ids = self._ids(name)
+        for file in snap.glob("*.csv"):
+            file.write_bytes(file.read_bytes().replace(OWN_IDS.encode(), ids.encode()))
+        self._entries.append({**self._clean, "path": path, "instance": name, **(change(snap) or {})})
 
     def rows(self, table: str, name: str) -> list[Row]:
         """The rows of a server with the clean snapshot's ids."""
