@@ -72,7 +72,7 @@ def test_nights_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(
     place.sh(week)
     log = (place.folder / "log" / "weekly.log").read_text()
     assert place.mails == [], log
-    assert "message_events: delete 1 closed day, 2026-10-31 to 2026-10-31" in log
+    assert "queue_events: delete 1 closed day, 2026-10-31 to 2026-10-31" in log
     kept = {path.name for path in captures.iterdir()}
     assert kept.isdisjoint(old)
     assert sorted(path.name for path in (place.folder / "archive" / "captures").iterdir()) == old
