@@ -10,14 +10,16 @@ from pipelines.engine.materialize import Materialize
 from pipelines.replay.messages import (
     DESCRIPTION,
     arriving_messages,
+    counts_for_medians,
     messages_of_period,
     ready_messages,
     receivers,
+    services,
     with_receivers,
+    with_service,
 )
 from pipelines.replay.readers import logged_readers
 from pipelines.replay.request import Period, ReplayRequest
-from pipelines.replay.services import counts_for_medians, services, with_service
 from pipelines.replay.timeline import Inputs
 from pipelines.replay.transactions import first_filtered_receipts, open_transactions, outcomes
 from pipelines.schedules.orders import Backlog, Catalog

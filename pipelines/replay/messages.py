@@ -1,12 +1,20 @@
-"""The endpoints that receive in the period of a replay, and the messages that are played."""
+"""The messages that are played, the endpoints that receive them, and the duration of the work on each."""
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.engine.frames import union_all
+from pipelines.engine.materialize import Materialize
+from pipelines.engine.ordered import single_and_repeated
 from pipelines.replay.request import Period
 from pipelines.schedules.orders import Catalog
 from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves, with_queue
 from pipelines.state.events_before import events_before
+from pipelines.state.ledger import Ledger
+from pipelines.state.transactions import TRANSACTION
+from schemas.keys import QUEUE
+
+RECEIVE = [*TRANSACTION, "event_time"]
+KIND = [*QUEUE, "contract", "message_type"]
 
 
 def receivers(
@@ -122,3 +130,103 @@ def messages_of_period(messages: DataFrame, period: Period) -> DataFrame:
     becomes_ready = (ready_at < F.lit(period.end)) & (ended_at.isNull() | (ended_at > ready_at))
     is_played = F.col("is_ready") | becomes_ready
     return messages.where(is_played).withColumn("ready_at", ready_at).drop("from_at", "is_ready")
+
+
+def services(ledger: Ledger, outcomes: DataFrame, *, materialize: Materialize) -> DataFrame:
+    """The work on each message that was received: the sum of its shares.
+
+    Args:
+        ledger: the rows that can matter, with events of any time.
+        outcomes: `transactions.outcomes`.
+        materialize: computes a frame once.
+
+    Returns:
+        One row per message_id with any receipt: `service` in whole microseconds, `first_taken_at`.
+
+    A receipt is a distinct (message, transaction, time). It lasts until the next RECEIVED of its transaction,
+    else until the outcome, and at least 0; all messages of that transaction and time share it, remainders to
+    the first by message_id. Without a transaction, or without queue events, it is 0. Receipts of a
+    transaction without outcome do not count.
+    """
+    # A RECEIVED that is inferred from a snapshot has no known time.
+    receipts = ledger.message_events.where("event_type = 'RECEIVED' and inferred is null")
+    receipts = receipts.select("message_id", *RECEIVE).distinct()
+    if not ledger.has_queue_events:
+        shares = receipts.withColumn("share", F.lit(0).cast("bigint"))
+    else:
+        at_once = receipts.where("transaction_id is null").withColumn("share", F.lit(0).cast("bigint"))
+        in_transactions = materialize(receipts.where("transaction_id is not null"))
+        # Most transactions receive one message: there is no next one, and nothing is shared.
+        alone, several = single_and_repeated(in_transactions, TRANSACTION)
+        whole = outcomes.join(alone, TRANSACTION).withColumn("share", _until("outcome_at"))
+        parts = _shares(_with_durations(several, outcomes))
+        shares = at_once.unionByName(whole.select(*at_once.columns)).unionByName(parts)
+    return shares.groupBy("message_id").agg(
+        F.sum("share").alias("service"), F.min("event_time").alias("first_taken_at")
+    )
+
+
+def _with_durations(receipts: DataFrame, outcomes: DataFrame) -> DataFrame:
+    """The receipts of transactions with an outcome, with `lasts`, their duration."""
+    in_order = Window.partitionBy(*TRANSACTION).orderBy("event_time")
+    moments = receipts.select(*RECEIVE).distinct().withColumn("next_at", F.lead("event_time").over(in_order))
+    lasts = _until(F.coalesce("next_at", "outcome_at"))
+    durations = moments.join(outcomes, TRANSACTION).select(*RECEIVE, lasts.alias("lasts"))
+    return receipts.join(durations, RECEIVE)
+
+
+def _until(moment: Column | str) -> Column:
+    """Microseconds from the receipt to a moment."""
+    return F.greatest(F.unix_micros(moment) - F.unix_micros("event_time"), F.lit(0))
+
+
+def _shares(receipts: DataFrame) -> DataFrame:
+    of_receive = Window.partitionBy(*RECEIVE)
+    numbered = receipts.withColumns(
+        {
+            "messages": F.count(F.lit(1)).over(of_receive),
+            "number": F.row_number().over(of_receive.orderBy("message_id")),
+        }
+    )
+    remainder = (F.col("number") <= F.col("lasts") % F.col("messages")).cast("bigint")
+    share = F.expr("lasts div messages")
+    return numbered.select("message_id", *RECEIVE, (share + remainder).alias("share"))
+
+
+def with_service(played: DataFrame, received: DataFrame, *, default: int) -> DataFrame:
+    """Add the duration of the work on each message.
+
+    Args:
+        played: the messages with `service`, null where they were never received.
+        received: of the messages that count for medians: instance, database, queue, contract, message_type,
+            `service`.
+        default: microseconds for a message of a queue without medians.
+
+    Returns:
+        The rows with `service` in microseconds, and `estimated`: the message was never received, so the
+        service is the median of its queue, contract and message type, else of its queue, else the default.
+    """
+    of_kinds = medians(received, KIND).withColumnRenamed("median", "median_of_kind")
+    of_queues = medians(received, QUEUE).withColumnRenamed("median", "median_of_queue")
+    service = F.coalesce("service", "median_of_kind", "median_of_queue", F.lit(default).cast("bigint"))
+    return (
+        played.join(F.broadcast(of_kinds), KIND, "left")
+        .join(F.broadcast(of_queues), QUEUE, "left")
+        .withColumns({"estimated": F.col("service").isNull(), "service": service})
+        .drop("median_of_kind", "median_of_queue")
+    )
+
+
+def medians(received: DataFrame, key: list[str]) -> DataFrame:
+    """The median of `service` by nearest rank: `median`, by key."""
+    by_key = Window.partitionBy(*key)
+    ranked = received.withColumns(
+        {"rank": F.row_number().over(by_key.orderBy("service")), "all": F.count(F.lit(1)).over(by_key)}
+    )
+    return ranked.where("rank = (all + 1) div 2").select(*key, F.col("service").alias("median"))
+
+
+def counts_for_medians(period: Period) -> Column:
+    """Whether a message was first received from 24 hours before the period to 24 hours after it."""
+    first = F.col("first_taken_at")
+    return (first >= F.lit(period.around.start)) & (first < F.lit(period.around.end))

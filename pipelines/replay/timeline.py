@@ -66,7 +66,7 @@ class Inputs:
     """The inputs of a replay; only `messages` has levels.
 
     Attributes:
-        messages: `services.with_service`, with the levels `level` and `proposed`.
+        messages: `messages.with_service`, with the levels `level` and `proposed`.
         first_received: message_id, `first_received_at` of the messages that were received in the period.
         filtered_receipts: `transactions.first_filtered_receipts`.
         ledger: its endpoint events have the moves, its queue events turn queues on and off.
