@@ -4,9 +4,13 @@ It plays a batch of events at once, in columns of numbers, and keeps the state o
 whatever the number of messages. All times are whole microseconds since the epoch.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from types import NoneType
+from typing import get_args, get_type_hints
 
 import numpy as np
+from pyspark.sql import DataFrame
 
 from pipelines.activation import timeline as codes
 from pipelines.activation.checks import (
@@ -17,11 +21,31 @@ from pipelines.activation.checks import (
     OCCURS,
     REASONS,
     SUPPRESSED_BY,
+    TRIGGERS,
     Checks,
     Clock,
     find_checks,
 )
 from pipelines.activation.states import Numbers, QueueEvents, QueueState, Totals
+from pipelines.queue_machine.workers import BITS, Columns, run_queues
+
+TYPES = {int: "bigint", bool: "boolean"}
+NAMES = {"trigger": TRIGGERS, "reason": REASONS, "suppressed_by": SUPPRESSED_BY}
+"""The texts of columns that are numbers in a worker."""
+RUN = {
+    **dict.fromkeys(("first_check", "last_check", "until", "checks"), "bigint"),
+    **dict.fromkeys(("trigger", "reason"), "string"),
+    **dict.fromkeys(("ready_messages", "running_tasks"), "bigint"),
+    "occurs": "boolean",
+    "suppressed_by": "string",
+}
+TOTALS = {
+    name: TYPES[next(kind for kind in (get_args(hint) or (hint,)) if kind is not NoneType)]
+    for name, hint in get_type_hints(Totals).items()
+}
+RESULTS = {"ordinal": "bigint", **RUN, **TOTALS}
+"""The results of a queue: a row per run of checks, with `ordinal` from 1; and one with ordinal 0 and its
+totals. Times are microseconds."""
 
 
 class Notifications:
@@ -92,7 +116,7 @@ class Monitor:
 
 
 class MonitorReplay:
-    """The monitor of a queue: play its events in order, batch by batch, then finish.
+    """The monitor of a queue: play its events in order, batch by batch, and take the results.
 
     Events before the window only set the state: the monitor checks within the window.
     """
@@ -105,32 +129,50 @@ class MonitorReplay:
         self._state = QueueState(clock.start, self._totals)
         self._now = clock.start
         self._open: Checks = np.empty(0, CHECKS)
+        self._ended: list[Checks] = []
+        self._runs = 0
 
-    def play(self, played: QueueEvents) -> Checks:
-        """Play the next events.
+    def play(self, columns: Sequence[Numbers]) -> None:
+        """Play the next events: the columns of `timeline.PLAYED` from position on."""
+        positions, kinds, numbers = columns
+        self._play(QueueEvents(positions >> BITS, kinds, numbers))
 
-        Returns:
-            The runs of checks that have ended, in order.
-        """
+    def take_results(self, *, is_last: bool) -> Iterator[Columns]:
+        """The runs of checks that have ended since the last call; at the end all others, and the totals."""
+        if is_last:
+            self._finish()
+        for runs in self._ended:
+            if len(runs):
+                yield self._columns_of(runs)
+        self._ended.clear()
+        if is_last:
+            yield {"ordinal": [0], **{name: [value] for name, value in asdict(self._totals).items()}}
+
+    def _play(self, played: QueueEvents) -> None:
         now = np.maximum(played.times, self._now)
         before = np.concatenate(([self._now], now[:-1]))
         states = self._state.play(played)
         self._find_most_ready(states.ready[:-1], before, now)
         self._now = int(now[-1])
-        return self._runs(self._decide(find_checks(played, states, before, now, self._clock)))
+        self._combine(self._decide(find_checks(played, states, before, now, self._clock)))
 
-    def finish(self) -> tuple[Checks, Totals]:
-        """Play the rest of the window after the last event.
-
-        Returns:
-            The last runs, and the totals.
-        """
+    def _finish(self) -> None:
+        """Play the rest of the window after the last event."""
         over = (self._clock.end, codes.OVER, 0)
-        runs = self.play(QueueEvents(*(np.array([value], np.int64) for value in over)))
+        self._play(QueueEvents(*(np.array([value], np.int64) for value in over)))
+        self._ended.append(self._open)
         self._totals.waits_without_end = sum(
             begun < self._clock.start for begun in self._state.waiting.values()
         )
-        return np.concatenate((runs, self._open)) if len(self._open) else runs, self._totals
+
+    def _columns_of(self, runs: Checks) -> Columns:
+        """The columns of `RUN`, with the ordinals of the runs."""
+        columns = {name: runs[name].tolist() for name in CHECKS.names or () if name in RUN}
+        columns["occurs"] = (runs["suppressed_by"] == OCCURS).tolist()
+        for name, texts in NAMES.items():
+            columns[name] = [texts[number] for number in columns[name]]
+        before, self._runs = self._runs, self._runs + len(runs)
+        return {"ordinal": range(before + 1, self._runs + 1), **columns}
 
     def _find_most_ready(self, ready: Numbers, before: Numbers, now: Numbers) -> None:
         """Find the most ready messages at instants that are complete: the clock moves on after them."""
@@ -148,12 +190,12 @@ class MonitorReplay:
         checks["suppressed_by"] = np.where(is_full, MAX_QUEUE_READERS, OCCURS)
         return checks
 
-    def _runs(self, checks: Checks) -> Checks:
+    def _combine(self, checks: Checks) -> None:
         """Combine consecutive checks that find the same need; the last run stays open, as it can go on."""
         if len(self._open):
             checks = np.concatenate((self._open, checks))
         if not len(checks):
-            return checks
+            return
         is_needed = checks["reason"] != NOT_NECESSARY
         # The values that the checks of a run share, as one number.
         decided = checks["reason"] * len(SUPPRESSED_BY) + checks["suppressed_by"]
@@ -167,5 +209,24 @@ class MonitorReplay:
         runs["checks"] = so_far[ends + 1] - so_far[begins]
         runs["until"] = np.concatenate((checks["first_check"], [self._clock.end]))[ends + 1]
         ended = len(runs) - int(is_needed[-1])
+        self._ended.append(runs[:ended])
         self._open = runs[ended:]
-        return runs[:ended]
+
+
+def replay_monitors(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> DataFrame:
+    """Replay the queues, each in one task, with memory for a batch and not for a queue.
+
+    Args:
+        timeline: see `pipelines.activation.timeline`.
+        monitors: the monitors by number: `monitors[n].number` is n.
+        clock: the window.
+
+    Returns:
+        queue_number and `RESULTS`, of queues with any event. No order.
+    """
+    by_number = list(monitors)
+
+    def begin(number: int) -> MonitorReplay:
+        return MonitorReplay(by_number[number], clock)
+
+    return run_queues(timeline, codes.PLAYED, codes.ORDER, begin, RESULTS, in_numpy=True)

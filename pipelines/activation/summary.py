@@ -1,4 +1,4 @@
-"""The summary of each queue with a monitor: figures, advice, and a sentence."""
+"""The tables of activation: runs of checks, and the summary of each queue with its advice."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation.advice import advice, advice_sentence
 from pipelines.activation.evidence import LOGGED, Evidence
+from pipelines.activation.monitor import RUN
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY
 
@@ -42,6 +43,7 @@ FIGURES = (
 )
 """Of a queue that the catalog lacks they are 0."""
 COLUMNS = [name for name in ACTIVATION_SUMMARY.names if name not in ("as_of", "as_of_key", *QUEUE)]
+MOMENTS = ("first_check", "last_check", "until")
 EVENT_COUNTS = ("received_while_not_ready", "negative_row_counts")
 
 
@@ -50,7 +52,7 @@ class SummaryParts:
     """The frames that a summary joins, and the evidence.
 
     Attributes:
-        replay: `pipelines.activation.workers.replay_monitors`.
+        replay: `monitor.replay_monitors`.
         groups: `backlog.count_groups`.
         periods: see `pipelines.activation.ready`.
         event_counts: `count_events`.
@@ -122,6 +124,18 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
     rows = rows.withColumn("advice", advice())
     rows = rows.withColumns({"sentence": advice_sentence(), "oddities": _oddities()})
     return rows.select(*QUEUE, *COLUMNS)
+
+
+def activation(replay: DataFrame, monitors: DataFrame) -> DataFrame:
+    """The table `activation` without as_of: runs with the names of their queues.
+
+    Args:
+        replay: `replay_monitors`.
+        monitors: (queue_number, instance, database, queue, mode, ...), unique by the first.
+    """
+    runs = replay.where("ordinal > 0").select("queue_number", "ordinal", *RUN)
+    named = runs.join(F.broadcast(monitors.select("queue_number", *QUEUE, "mode")), "queue_number", "inner")
+    return named.withColumns({name: F.timestamp_micros(name) for name in MOMENTS}).drop("queue_number")
 
 
 def most_ready(replay: DataFrame) -> DataFrame:

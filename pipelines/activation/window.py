@@ -10,11 +10,17 @@ from pipelines.activation.backlog import count_groups, groups_at_peaks, holders_
 from pipelines.activation.checks import Clock
 from pipelines.activation.evidence import evidence_of_window
 from pipelines.activation.messages import monitored_messages, receivers, rolled_back_transactions
-from pipelines.activation.monitor import Monitor
+from pipelines.activation.monitor import Monitor, replay_monitors
 from pipelines.activation.ready import received_once, redelivered
-from pipelines.activation.summary import SummaryParts, count_events, most_ready, of_unknown_queues, summary
+from pipelines.activation.summary import (
+    SummaryParts,
+    activation,
+    count_events,
+    most_ready,
+    of_unknown_queues,
+    summary,
+)
 from pipelines.activation.timeline import period_rows, queue_event_rows
-from pipelines.activation.workers import activation, replay_monitors
 from pipelines.engine.materialize import Materialize
 from pipelines.state.events_before import events_before
 from pipelines.state.ledger import Ledger

@@ -1,4 +1,4 @@
-"""The state machine alone against the model that plays every check, on many random logs."""
+"""The state machine against the model that plays every check, and a drawn timeline in Python workers."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
@@ -6,12 +6,16 @@ from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings, strategies as st
+from pyspark.sql import functions as F
 
 from pipelines.activation import timeline as codes
-from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
-from pipelines.activation.monitor import Monitor, MonitorReplay
-from pipelines.activation.states import QueueEvents
+from pipelines.activation.checks import Clock
+from pipelines.activation.monitor import TOTALS, Monitor, MonitorReplay, replay_monitors
+from pipelines.activation.summary import activation
+from pipelines.queue_machine.workers import BITS, row_position
 from schemas.keys import QUEUE
+from schemas.outputs import ACTIVATION
+from tests.support.drawn import Draw
 from tests.support.harness import difference
 from tests.support.model import activation as model
 from tests.support.strategies import Log
@@ -20,6 +24,13 @@ from tests.support.strategies.monitored import AS_OF, TIMINGS, Timing, monitored
 Row = dict[str, Any]
 Feed = list[tuple[int, int, int]]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIMES = "ordinal bigint, first_check bigint, last_check bigint, until bigint, occurs boolean"
+CODES = {
+    "ARRIVAL": (codes.ARRIVAL, codes.ARRIVALS),
+    "TAKEN": (codes.TAKEN, codes.RECEIVES),
+    "RECEIVE": (codes.RECEIVE, codes.QUEUE_EVENTS),
+    "TASK_STARTED": (codes.TASK_STARTED, codes.QUEUE_EVENTS),
+}
 KINDS = {
     "RECEIVE": codes.RECEIVE,
     "WAIT_ENDED": codes.WAIT_ENDED,
@@ -85,24 +96,26 @@ def replayed(recorded: Recorded) -> list[Row]:
     )
     replay = MonitorReplay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
     # In pieces, as batches come.
-    columns = np.array(recorded.feed, np.int64).reshape(-1, 3).T
-    pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed), 3)]
-    runs = [run for piece in pieces for run in replay.play(piece).tolist()]
-    last, _ = replay.finish()
-    named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]
+    times, *others = np.array(recorded.feed, np.int64).reshape(-1, 3).T
+    columns = np.array([times << BITS, *others])
+    results = []
+    for begin in range(0, len(recorded.feed), 3):
+        replay.play(columns[:, begin : begin + 3])
+        results += replay.take_results(is_last=False)
+    results += replay.take_results(is_last=True)
+    named = [
+        dict(zip(part, run, strict=True)) for part in results for run in zip(*part.values(), strict=True)
+    ]
     return [
         {
             **dict(zip(QUEUE, monitor.queue, strict=True)),
             **{name: run[name] for name in ("checks", "ready_messages", "running_tasks")},
             **{name: EPOCH + timedelta(microseconds=run[name]) for name in ("first_check", "last_check")},
-            "ordinal": ordinal,
-            "trigger": TRIGGERS[run["trigger"]],
-            "reason": REASONS[run["reason"]],
+            **{name: run[name] for name in ("ordinal", "trigger", "reason", "occurs", "suppressed_by")},
             "mode": "internal" if timeout is None else "external",
-            "occurs": run["suppressed_by"] == OCCURS,
-            "suppressed_by": SUPPRESSED_BY[run["suppressed_by"]],
         }
-        for ordinal, run in enumerate(named, start=1)
+        for run in named
+        if run["ordinal"]
     ]
 
 
@@ -114,3 +127,65 @@ def test_the_state_machine_finds_what_checking_one_by_one_finds(log: Log, timing
         expected = model.activation(log.events, catalog=log.catalog, as_of=AS_OF, **timing.settings)
     found = [row for recorded in Recorded.all for row in replayed(recorded)]
     assert difference(found, expected) == []
+
+
+def test_runs_of_checks_and_totals(draw: Draw) -> None:
+    """An internal monitor of one reader, an external one with a timeout of 7 seconds, and a quiet one.
+
+    A unit of time is a second.
+    """
+    # 0    5    10   15   20
+    #  aS                       internal: a message arrives, S a reader starts
+    #  !   #    #    #          ! starts a reader, # max_queue_readers run
+    #    a            R         external: R takes the message
+    #    ! -    !    -.         ! notifies, - the notification is pending
+    events = draw("""
+        queue_number int | time bigint | tie | event        | number bigint
+        0                | 1           | ''  | ARRIVAL      | 1
+        0                | 2           | a   | TASK_STARTED | 51
+        1                | 3           | ''  | ARRIVAL      | 1
+        1                | 16          | b   | RECEIVE      | 52
+        1                | 16          | ''  | TAKEN        | 1
+    """)
+    kind, rank = (
+        F.coalesce(*[F.when(F.col("event") == name, F.lit(pair[part])) for name, pair in CODES.items()])
+        for part in (0, 1)
+    )
+    timeline = events.withColumns({"kind": kind, "position": row_position(F.col("time"), rank)})
+    monitors = [
+        Monitor(0, max_queue_readers=1, timeout=None, is_on=True),
+        Monitor(1, max_queue_readers=None, timeout=7, is_on=True),
+        Monitor(2, max_queue_readers=1, timeout=None, is_on=True),
+    ]
+    replay = draw.keep(replay_monitors(timeline, monitors, Clock(start=0, end=20, check=5, empty=5)))
+    totals = replay.where("ordinal = 0")
+    draw.require(totals, ", ".join(f"{name} {type}" for name, type in TOTALS.items()))("""
+        queue_number int | ready | takes | receives | most_ready | most_ready_at | is_on
+        0                | 1     | 0     | 0        | 1          | 1             | true
+        1                | 0     | 1     | 1        | 1          | 3             | true
+    """)
+    named = draw("""
+        queue_number int | instance | database | queue | mode
+        0                | SQL1     | B        | P     | internal
+        1                | SQL1     | B        | Q     | external
+    """)
+    runs = activation(replay, named)
+    draw.require(runs, ACTIVATION)("""
+        queue | ordinal | checks | trigger | reason                 | running_tasks | suppressed_by
+        P     | 1       | 1      | arrival | arrival_on_empty_queue | 0             | -
+        P     | 2       | 3      | timer   | readers_falling_behind | 1             | max_queue_readers
+        Q     | 1       | 1      | arrival | arrival_on_empty_queue | 0             | -
+        Q     | 2       | 1      | timer   | readers_falling_behind | 0             | notification_pending
+        Q     | 3       | 1      | timer   | readers_falling_behind | 0             | -
+        Q     | 4       | 1      | timer   | readers_falling_behind | 0             | notification_pending
+    """)
+    times = [F.unix_micros(name).alias(name) for name in ("first_check", "last_check", "until")]
+    draw.require(runs.select("queue", "ordinal", "mode", "occurs", *times), TIMES)("""
+        queue | ordinal | mode     | first_check | last_check | until | occurs
+        P     | 1       | internal | 1           | 1          | 5     | true
+        P     | 2       | internal | 5           | 15         | 20    | false
+        Q     | 1       | external | 3           | 3          | 5     | true
+        Q     | 2       | external | 5           | 5          | 10    | false
+        Q     | 3       | external | 10          | 10         | 15    | true
+        Q     | 4       | external | 15          | 15         | 16    | false
+    """)

@@ -3,6 +3,7 @@
 from pyspark.sql import functions as F
 
 from pipelines.activation.evidence import Evidence
+from pipelines.activation.monitor import RESULTS
 from pipelines.activation.ready import PERIODS
 from pipelines.activation.summary import (
     COUNTED,
@@ -12,7 +13,6 @@ from pipelines.activation.summary import (
     of_unknown_queues,
     summary,
 )
-from pipelines.activation.workers import RESULTS
 from pipelines.activation.write import NAMED
 from pipelines.storage.collect import micros
 from schemas.events import QUEUE_FACTS
