@@ -10,8 +10,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.workers import endpoint_text, event_rows, row_position
-from pipelines.schedules.ready import message_type_rank
+from pipelines.queue_machine.workers import arrival_payload, endpoint_text, event_rows, row_position
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
@@ -123,15 +122,9 @@ def _message_events(messages: DataFrame) -> DataFrame:
             (ARRIVAL, ~F.col("sent_by_initiator"), "arrived_at"),
         )
     )
-    payload = {
-        "message_id": F.col("message_id"),
-        "arrived": F.unix_micros("arrived_at"),
-        "queuing_order": F.col("queuing_order"),
-        "rank": message_type_rank(),
-        "sequence": F.col("message_sequence_number"),
-    }
     rows = messages.withColumn("moment", F.explode(F.array(sent, arrived))).select("*", "moment.*")
-    columns = [F.when(F.col("kind") == ARRIVAL, value).alias(name) for name, value in payload.items()]
+    keys = arrival_payload()
+    columns = [F.when(F.col("kind") == ARRIVAL, value).alias(name) for name, value in keys.items()]
     return rows.where("time is not null").select("kind", "time", *SIDE, *columns)
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.ordered import sort_within_keys, split_by_key
 from pipelines.engine.python_workers import Work, run_in_python
+from pipelines.schedules.ready import message_type_rank
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +50,17 @@ def row_position(time: Column, code: Column | int) -> Column:
 def endpoint_text() -> Column:
     """An endpoint as one text: its conversation_id, and + for the initiator or - for the target."""
     return F.concat("conversation_id", F.when(F.col("is_initiator"), "+").otherwise("-"))
+
+
+def arrival_payload() -> dict[str, Column]:
+    """The id of a message and the keys of its orders, of rows of `state.messages.describe_messages`."""
+    return {
+        "message_id": F.col("message_id"),
+        "arrived": F.unix_micros("arrived_at"),
+        "queuing_order": F.col("queuing_order"),
+        "rank": message_type_rank(),
+        "sequence": F.col("message_sequence_number"),
+    }
 
 
 def event_rows(

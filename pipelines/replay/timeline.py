@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import union_all
-from pipelines.queue_machine.workers import endpoint_text, event_rows, row_position
+from pipelines.queue_machine.workers import arrival_payload, endpoint_text, event_rows, row_position
 from pipelines.replay.request import Period
-from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from schemas.events import MOVE as MOVE_TYPE
@@ -126,21 +125,19 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
         _rows(at_start, start, START, number=is_on.cast("bigint")),
         _rows(of_queues(inputs.locks), start, LOCK, group_id="conversation_group_id", number=until),
         _rows(of_queues(inputs.holds), start, HOLD, number=until),
-        _rows(
+        event_rows(
             of_queues(messages),
-            F.col("ready_at"),
-            ARRIVAL,
-            message_id="message_id",
-            endpoint=endpoint_text(),
-            group_id="conversation_group_id",
-            arrived=F.unix_micros("arrived_at"),
-            queuing_order="queuing_order",
-            level="level",
-            proposed="proposed",
-            rank=message_type_rank(),
-            sequence="message_sequence_number",
-            number="service",
-            estimated="estimated",
+            row_position(F.unix_micros("ready_at"), ARRIVAL),
+            {
+                **arrival_payload(),
+                "endpoint": endpoint_text(),
+                "group_id": "conversation_group_id",
+                "level": "level",
+                "proposed": "proposed",
+                "number": "service",
+                "estimated": "estimated",
+            },
+            PAYLOAD,
         ),
         _rows(of_queues(ends), F.col("ended_at"), END, endpoint=endpoint_text()),
         _rows(
