@@ -116,7 +116,7 @@ class Monitor:
 
 
 class MonitorReplay:
-    """The monitor of a queue: play its events in order, batch by batch, and take the results.
+    """The monitor of a queue: play its events in order, batch by batch.
 
     Events before the window only set the state: the monitor checks within the window.
     """
@@ -129,41 +129,38 @@ class MonitorReplay:
         self._state = QueueState(clock.start, self._totals)
         self._now = clock.start
         self._open: Checks = np.empty(0, CHECKS)
-        self._ended: list[Checks] = []
         self._runs = 0
 
-    def play(self, columns: Sequence[Numbers]) -> None:
-        """Play the next events: the columns of `timeline.PLAYED` from position on."""
-        positions, kinds, numbers = columns
-        self._play(QueueEvents(positions >> BITS, kinds, numbers))
+    def play_batch(self, columns: Sequence[Numbers], *, is_last: bool) -> Iterator[Columns]:
+        """Play the next events; give the runs of checks that have ended, and at the end the totals.
 
-    def take_results(self, *, is_last: bool) -> Iterator[Columns]:
-        """The runs of checks that have ended since the last call; at the end all others, and the totals."""
+        Args:
+            columns: the columns of `timeline.PLAYED` from position on.
+            is_last: whether the window is over after them.
+        """
+        positions, kinds, numbers = columns
+        events = QueueEvents(positions >> BITS, kinds, numbers)
         if is_last:
-            self._finish()
-        for runs in self._ended:
-            if len(runs):
-                yield self._columns_of(runs)
-        self._ended.clear()
+            over = zip(events, (self._clock.end, codes.OVER, 0), strict=True)
+            events = QueueEvents(*(np.concatenate((column, [last])) for column, last in over))
+        runs = self._play(events)
         if is_last:
+            runs = np.concatenate((runs, self._open))
+        if len(runs):
+            yield self._columns_of(runs)
+        if is_last:
+            begins = self._state.waiting.values()
+            self._totals.waits_without_end = sum(begun < self._clock.start for begun in begins)
             yield {"ordinal": [0], **{name: [value] for name, value in asdict(self._totals).items()}}
 
-    def _play(self, played: QueueEvents) -> None:
+    def _play(self, played: QueueEvents) -> Checks:
+        """Play events, and return the runs of checks that have ended, in order."""
         now = np.maximum(played.times, self._now)
         before = np.concatenate(([self._now], now[:-1]))
         states = self._state.play(played)
         self._find_most_ready(states.ready[:-1], before, now)
         self._now = int(now[-1])
-        self._combine(self._decide(find_checks(played, states, before, now, self._clock)))
-
-    def _finish(self) -> None:
-        """Play the rest of the window after the last event."""
-        over = (self._clock.end, codes.OVER, 0)
-        self._play(QueueEvents(*(np.array([value], np.int64) for value in over)))
-        self._ended.append(self._open)
-        self._totals.waits_without_end = sum(
-            begun < self._clock.start for begun in self._state.waiting.values()
-        )
+        return self._combine(self._decide(find_checks(played, states, before, now, self._clock)))
 
     def _columns_of(self, runs: Checks) -> Columns:
         """The columns of `RUN`, with the ordinals of the runs."""
@@ -190,12 +187,12 @@ class MonitorReplay:
         checks["suppressed_by"] = np.where(is_full, MAX_QUEUE_READERS, OCCURS)
         return checks
 
-    def _combine(self, checks: Checks) -> None:
+    def _combine(self, checks: Checks) -> Checks:
         """Combine consecutive checks that find the same need; the last run stays open, as it can go on."""
         if len(self._open):
             checks = np.concatenate((self._open, checks))
         if not len(checks):
-            return
+            return checks
         is_needed = checks["reason"] != NOT_NECESSARY
         # The values that the checks of a run share, as one number.
         decided = checks["reason"] * len(SUPPRESSED_BY) + checks["suppressed_by"]
@@ -209,8 +206,8 @@ class MonitorReplay:
         runs["checks"] = so_far[ends + 1] - so_far[begins]
         runs["until"] = np.concatenate((checks["first_check"], [self._clock.end]))[ends + 1]
         ended = len(runs) - int(is_needed[-1])
-        self._ended.append(runs[:ended])
         self._open = runs[ended:]
+        return runs[:ended]
 
 
 def replay_monitors(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> DataFrame:

@@ -129,8 +129,9 @@ class Queue:
         self._pass_time(LAST)
         self.evaluator.finish()
 
-    def take_results(self, *, is_last: bool) -> Iterator[Columns]:
-        """The deviations since the last call; at the end the hours and the totals too."""
+    def play_batch(self, columns: Sequence[list[Any]], *, is_last: bool) -> Iterator[Columns]:
+        """Play the next events; give the deviations since, and at the end the hours and the totals."""
+        self.play(columns)
         if is_last:
             self.finish()
         evaluator = self.evaluator

@@ -31,11 +31,13 @@ Values_contra = TypeVar("Values_contra", contravariant=True)
 class QueuePlayer(Protocol[Values_contra]):
     """Plays the events of one queue."""
 
-    def play(self, columns: Sequence[Values_contra]) -> None:
-        """Play the next events: the values of each column, all equally long."""
+    def play_batch(self, columns: Sequence[Values_contra], *, is_last: bool) -> Iterable[Columns]:
+        """Play the next events, and give the results since the last call.
 
-    def take_results(self, *, is_last: bool) -> Iterable[Columns]:
-        """Take the results since the last call; `is_last` if no event follows."""
+        Args:
+            columns: the values of each column, all equally long.
+            is_last: whether no event follows.
+        """
 
 
 Begin = Callable[[int], QueuePlayer[Any]]
@@ -165,8 +167,8 @@ def _play(width: int, begin: Begin, types: Mapping[str, str], *, in_numpy: bool)
         for number, batch, is_last in split_by_key(batches):
             player = player or begin(number)
             position = require_order(batch.column(1).to_numpy(), position)
-            player.play([read(column) for column in batch.columns[1:width]])
-            for results in player.take_results(is_last=is_last):
+            columns = [read(column) for column in batch.columns[1:width]]
+            for results in player.play_batch(columns, is_last=is_last):
                 output.add(number, results)
             if is_last:
                 player = position = None

@@ -63,7 +63,7 @@ class Player:
     outcomes of transactions that were open at its start are played.
 
     Attributes:
-        finished: a tuple of `MESSAGE` per message that is finished since `take_results`.
+        finished: a tuple of `MESSAGE` per message that is finished since the last batch.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -113,8 +113,9 @@ class Player:
             else:
                 self._play_queue_event(kind, group, number)
 
-    def take_results(self, *, is_last: bool) -> Iterator[Columns]:
-        """The messages that are finished since the last call; at the end the totals too."""
+    def play_batch(self, columns: Sequence[list[Any]], *, is_last: bool) -> Iterator[Columns]:
+        """Play the next events; give the messages that are finished since, and at the end the totals."""
+        self.play(columns)
         totals = self.finish() if is_last else None
         if self.finished:
             yield dict(zip(MESSAGE, zip(*self.finished, strict=True), strict=True))

@@ -95,14 +95,13 @@ def replayed(recorded: Recorded) -> list[Row]:
         recorded.empty // timedelta(microseconds=1),
     )
     replay = MonitorReplay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
-    # In pieces, as batches come.
+    # In pieces, as batches come; the last one is empty.
     times, *others = np.array(recorded.feed, np.int64).reshape(-1, 3).T
     columns = np.array([times << BITS, *others])
     results = []
     for begin in range(0, len(recorded.feed), 3):
-        replay.play(columns[:, begin : begin + 3])
-        results += replay.take_results(is_last=False)
-    results += replay.take_results(is_last=True)
+        results += replay.play_batch(columns[:, begin : begin + 3], is_last=False)
+    results += replay.play_batch(columns[:, :0], is_last=True)
     named = [
         dict(zip(part, run, strict=True)) for part in results for run in zip(*part.values(), strict=True)
     ]
