@@ -117,8 +117,15 @@ def gone(time: int, message: str, **what: Any) -> Row:
     )
 
 
+def high(time: int, transaction: str, **what: Any) -> Row:
+    """The message a of the group high is taken."""
+    return taken(time, "a", "high", transaction, **what)
+
+
+LATE = arrival(9, "a", "high", 8) | {"is_outside": True}
+TWICE = {"decisions": 3, "with_choice": 2, "conforming": 2, "passable": 2, "partial": 2, "lock_skipped": 1}
 CASES: dict[str, tuple[list[Row], dict[str, int]]] = {
-    "the higher one": ([*WAITING, taken(50, "a", "high", "t", committed=50)], CHOOSES),
+    "the higher one": ([*WAITING, high(50, "t", committed=50)], CHOOSES),
     "the lower one": ([*WAITING, TAKES_LOW], PASSES),
     "what arrives at that instant is there": (
         [arrival(50, "a", "high", 8), WAITING[1], TAKES_LOW],
@@ -132,50 +139,35 @@ CASES: dict[str, tuple[list[Row], dict[str, int]]] = {
         ALONE,
     ),
     "gone, and received nevertheless": (
-        [*WAITING, gone(5, "a"), taken(50, "a", "high", "t", committed=50)],
+        [*WAITING, gone(5, "a"), high(50, "t", committed=50)],
         {"decisions": 1, "not_ready": 1},
     ),
     "gone after its endpoint ended, and received then": (
-        [*ENDED, gone(6, "a"), taken(20, "a", "high", "t2", committed=99), TAKES_LOW],
+        [*ENDED, gone(6, "a"), high(20, "t2", committed=99), TAKES_LOW],
         PASSES | {"decisions": 2, "with_choice": 2, "conforming": 1, "passable": 2, "partial": 1},
     ),
     "received after its endpoint ended": (
-        [*ENDED, taken(20, "a", "high", "t2", committed=99), TAKES_LOW],
+        [*ENDED, high(20, "t2", committed=99), TAKES_LOW],
         CHOOSES | {"decisions": 2, "partial": 1, "lock_skipped": 1},
     ),
     "received early, of an endpoint that had ended when it arrived": (
-        [
-            *ENDED[1:3],
-            taken(1, "a", "high", "t2", committed=99, is_outside=True),
-            arrival(9, "a", "high", 8) | {"is_outside": True},
-            TAKES_LOW,
-        ],
+        [*ENDED[1:3], high(1, "t2", committed=99, is_outside=True), LATE, TAKES_LOW],
         CHOOSES | {"decisions": 2, "partial": 1, "lock_skipped": 1},
     ),
     "received again while it is in flight": (
-        [
-            *ENDED,
-            taken(20, "a", "high", "t2", rolled_back=30),
-            taken(25, "a", "high", "t3", rolled_back=99),
-            TAKES_LOW,
-        ],
-        {"decisions": 3, "with_choice": 2, "conforming": 2, "passable": 2, "partial": 2, "lock_skipped": 1},
+        [*ENDED, high(20, "t2", rolled_back=30), high(25, "t3", rolled_back=99), TAKES_LOW],
+        TWICE,
     ),
     "received again as it is rolled back": (
-        [
-            *ENDED,
-            taken(3, "a", "high", "t2", rolled_back=20),
-            taken(20, "a", "high", "t3", rolled_back=99),
-            TAKES_LOW,
-        ],
-        {"decisions": 3, "with_choice": 2, "conforming": 2, "passable": 2, "partial": 2, "lock_skipped": 1},
+        [*ENDED, high(3, "t2", rolled_back=20), high(20, "t3", rolled_back=99), TAKES_LOW],
+        TWICE,
     ),
     "received for good as it is rolled back, and again": (
         [
             *ENDED,
-            taken(3, "a", "high", "t2", rolled_back=20),
-            taken(20, "a", "high", "t3", committed=20),
-            taken(30, "a", "high", "t4", rolled_back=99),
+            high(3, "t2", rolled_back=20),
+            high(20, "t3", committed=20),
+            high(30, "t4", rolled_back=99),
             TAKES_LOW,
         ],
         {"decisions": 4, "with_choice": 4, "conforming": 3, "passable": 4, "partial": 3,
