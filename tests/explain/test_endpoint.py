@@ -16,6 +16,8 @@ from pipelines.explain.endpoint import (
     explain_endpoint,
     find_near_rules,
 )
+from schemas.ledger import ENDPOINTS
+from tests.support import written
 from tests.support.model.rules import Rule, resolve
 from tests.support.rule_versions import day, histories, version
 
@@ -23,26 +25,10 @@ NAMES = {"contract": "C", "local_service": "L", "remote_service": "R"}
 
 
 def endpoint(**changes: Any) -> dict[str, Any]:
-    return {
-        "conversation_id": "c",
-        "is_initiator": True,
-        "side_known": True,
-        "instance": "I",
-        "database": "D",
-        "queue": "Q",
-        **NAMES,
-        "conversation_group_id": "g",
-        "created_at": day(5),
-        "ended_at": None,
-        "inferred": False,
-        "logged_priority": None,
-        "created_by": "log",
-        "level_source": "ladder",
-        "priority": 5,
-        "rule_name": None,
-        "ladder_step": None,
-        **changes,
-    }
+    """All columns of an endpoint that was created on day 5, and whose level no rule gave."""
+    made = {"created_at": day(5), "created_by": "log", "level_source": "ladder", "side_known": True}
+    own = written.endpoint("c", instance="I", database="D", **made, **NAMES)
+    return {**dict.fromkeys(ENDPOINTS.names), **own, **changes}
 
 
 def explain(*rules: RuleVersion, **changes: Any) -> Endpoint:
