@@ -216,6 +216,12 @@ def _text(value: Any) -> Any:
     return "" if value is None else value
 
 
+def declaration(path: str, place: Place, taken_at: datetime, format: str, complete: list[str]) -> Row:
+    """A snapshot of a database as settings name it."""
+    where = {"instance": place[0], "database": place[1], "taken_at": taken_at.isoformat()}
+    return {"path": path, **where, "format": format, "complete": complete}
+
+
 def snapshots(
     folder: Path,
     views: Mapping[Place, Views],
@@ -225,18 +231,10 @@ def snapshots(
 ) -> list[Row]:
     """Write the views of every database, in these formats by turns, and say where they are in settings."""
     declared = []
-    for number, ((instance, database), of_place) in enumerate(views.items()):
+    for number, (place, of_place) in enumerate(views.items()):
         format = formats[number % len(formats)]
         name = f"snap/{taken_at:%H%M%S%f}-{number}"
         write_views(folder / name, of_place, format)
-        declared.append(
-            {
-                "path": name,
-                "instance": instance,
-                "database": database,
-                "taken_at": taken_at.isoformat(),
-                "format": format,
-                "complete": [view for view in of_place if complete(view)],
-            }
-        )
+        whole = [view for view in of_place if complete(view)]
+        declared.append(declaration(name, place, taken_at, format, whole))
     return declared

@@ -7,7 +7,7 @@ import yaml
 
 from tests.support.factories import Row, catalog
 from tests.support.harness import Project
-from tests.support.server import Views, write_views
+from tests.support.server import Views, declaration, write_views
 from tests.support.view_rows import (
     GROUP as GROUP,
     conversation as conversation,
@@ -46,14 +46,7 @@ class Server:
     def snapshot(self, given: Views, taken_at: Any, complete: list[str] | None = None, **more: Any) -> None:
         name = f"snap{len(self.settings.get('snapshots', []))}"
         write_views(self.project.folder / name, given, "parquet")
-        one = {
-            "path": name,
-            "instance": "SQL1",
-            "database": "B",
-            "taken_at": taken_at.isoformat(),
-            "format": "parquet",
-            "complete": complete or [],
-        }
+        one = declaration(name, ("SQL1", "B"), taken_at, "parquet", complete or [])
         self.settings.setdefault("snapshots", []).append({**one, **more})
         self.path.write_text(yaml.safe_dump(self.settings))
 

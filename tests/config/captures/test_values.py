@@ -57,17 +57,7 @@ def as_text(value: Any) -> Any:
 def test_the_rows_of_a_capture(tmp_path: Path) -> None:
     content = read_lines(tmp_path, LINES)
     assert content["header"] == (ID, "SQL1", "16.0.4135.4", NOON)
-    assert rows_of(content, "queue dbo.TargetQueue")[0] == {
-        "status": 1,
-        "priority": 5,
-        "queuing_order": 1,
-        "conversation_group_id": "FFFFFFF0-0000-0000-0000-000000000001",
-        "conversation_handle": handle(1, False),
-        "message_sequence_number": 0,
-        "message_type_name": "Order",
-        "message_enqueue_time": at(-30),
-        "size_bytes": 10,
-    }
+    assert rows_of(content, "queue dbo.TargetQueue")[0] == ready(1, False, 0)
     ends = [
         (row["conversation_id"], row["is_initiator"]) for row in rows_of(content, "conversation_endpoints")
     ]
