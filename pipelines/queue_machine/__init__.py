@@ -1,1 +1,1 @@
-"""The queue simulator of replay and conformance: messages arrive, wait in groups, and are received."""
+"""Queues in Python workers, and the queue simulator of replay and conformance."""
