@@ -54,6 +54,7 @@ RULES = Table(
         Column("Rule", "name", _rule, ("rule_name", "level")),
         place_column("Database", ("instance", "database")),
         column("Level", "level", "level"),
+        Column("Remark", "text", _remark, is_flagged=lambda row: True),
         Column(
             "Valid from",
             "moment",
@@ -66,10 +67,8 @@ RULES = Table(
         column("Conversations", "count", "conversations"),
         column("Messages of the night", "count", "messages"),
         column("Open messages", "count", "open_messages"),
-        column("First used", "moment", "first_use"),
         column("Last used", "moment", "last_use"),
         Column("Candidates", "text", _candidates, ("candidates",)),
-        Column("Remark", "text", _remark, is_flagged=lambda row: True),
     ],
     first="first rule versions by database and name",
 )

@@ -16,7 +16,6 @@ from pipelines.storage.warehouse import Warehouse
 
 BY = ("instance", "database", "queue", *NAMES, "level")
 """What messages that wait can be counted by."""
-WAIT_COLUMNS = ("messages", "oldest", "median_seconds", "p95_seconds")
 OVERTAKEN_COLUMNS = (*NAMES, "passed_by", "position", "message_id", "since")
 
 
