@@ -13,17 +13,17 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.history import CatalogFact
-from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.state.transactions import uncommitted
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import has_rows, read_published_runs, require_findings
+from pipelines.storage.snapshots.complete import read_complete_endpoints
 from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import CATALOG_HISTORY, FINDINGS, PRIORITY_RULES, SNAPSHOTS, WAITS
+from schemas.outputs import CATALOG_HISTORY, FINDINGS, PRIORITY_RULES, WAITS
 
 Row = dict[str, Any]
 Key = tuple[str | None, ...]
@@ -128,8 +128,7 @@ def _read_traffic(
     events = warehouse.read_open(MESSAGES, since).where(F.col("event_time") <= at)
     endpoints = warehouse.read_open(ENDPOINTS, since).where(F.col("created_at") <= at)
     queue_events = warehouse.read_open(QUEUE_FACTS, since).where(F.col("event_time") <= at)
-    views = warehouse.read(SNAPSHOTS).where((F.col("view") == ENDPOINTS_VIEW) & F.col("complete"))
-    complete = views.select(*DATABASE, "taken_at").distinct()
+    complete = read_complete_endpoints(warehouse)
     undone = uncommitted(events, queue_events)
     if not read_completed_batches(warehouse).has_queue_events:
         undone = undone.limit(0)

@@ -10,14 +10,14 @@ from pyspark.sql import functions as F
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.facts import SERVICE
 from pipelines.config.snapshots.history import CatalogFact
-from pipelines.config.snapshots.views import ENDPOINTS
 from pipelines.explain.message_state import find_last_receive
 from pipelines.explain.read import read_endpoint_events, read_endpoints
 from pipelines.state.messages import ARRIVALS
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.snapshots.complete import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDS, LEFT, QUEUE_FACTS
-from schemas.outputs import CATALOG_HISTORY, SNAPSHOTS
+from schemas.outputs import CATALOG_HISTORY
 
 Row = Mapping[str, Any]
 RECEIVED, MOVED, SENT = "received", "moved", "sent"
@@ -127,7 +127,7 @@ def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: da
 
 def _next_complete(warehouse: Warehouse, endpoint: Row, moment: datetime) -> datetime | None:
     """When the first complete view of its database's endpoints from a moment on was taken."""
-    views = warehouse.read(SNAPSHOTS).where((F.col("view") == ENDPOINTS) & F.col("complete"))
+    views = read_complete_endpoints(warehouse)
     for column in ("instance", "database"):
         views = views.where(F.col(column) == endpoint[column])
     [found] = collect_rows(views.where(F.col("taken_at") >= moment).agg(F.min("taken_at").alias("taken_at")))

@@ -5,18 +5,17 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
-from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.changes import find_changes
 from pipelines.state.messages import shown_last
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.snapshots.complete import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes.databases import BrokerChanged, ConversationsGone, OfDatabase
 from pipelines.why.places import Place, Row
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import SNAPSHOTS
 
 LATELY = timedelta(days=1)
 """How long a change is told."""
@@ -101,10 +100,9 @@ def _complete_views(warehouse: Warehouse, as_of: datetime) -> Moments:
     Databases with fewer than two are left out.
     """
     moments: Moments = {}
-    if warehouse.exists(SNAPSHOTS):
-        views = warehouse.read(SNAPSHOTS).where((F.col("view") == ENDPOINTS_VIEW) & F.col("complete"))
-        for row in collect_rows(views.where(F.col("taken_at") <= F.lit(as_of)).orderBy("taken_at")):
-            moments.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
+    views = read_complete_endpoints(warehouse).where(F.col("taken_at") <= F.lit(as_of))
+    for row in collect_rows(views.orderBy("taken_at")):
+        moments.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
     of_day = {
         place: taken[max(0, sum(each <= as_of - LATELY for each in taken) - 1) :]
         for place, taken in moments.items()
