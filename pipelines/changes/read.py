@@ -14,6 +14,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.history import CatalogFact
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.state.fates import ARE_BINDINGS
 from pipelines.state.transactions import uncommitted
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
@@ -129,10 +130,13 @@ def _read_traffic(
     endpoints = warehouse.read_open(ENDPOINTS, since).where(F.col("created_at") <= at)
     queue_events = warehouse.read_open(QUEUE_FACTS, since).where(F.col("event_time") <= at)
     complete = read_complete_endpoints(warehouse)
+    bindings = warehouse.read(CATALOG_HISTORY).where(ARE_BINDINGS)
     undone = uncommitted(events, queue_events)
     if not read_completed_batches(warehouse).has_queue_events:
         undone = undone.limit(0)
-    with warehouse.materialized(arrived_messages(events, undone, endpoints, complete, since)) as messages:
+    with warehouse.materialized(
+        arrived_messages(events, undone, endpoints, complete, bindings, since)
+    ) as messages:
         traffic = collect_rows(count_traffic(messages, since, as_of))
         unread = _by(DATABASE, collect_rows(count_unread(messages, since, as_of)))
     counted = _by(DATABASE, collect_rows(count_conversations(endpoints, since, as_of)))

@@ -5,7 +5,8 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.state.endpoints import SIDE
-from pipelines.state.messages import ARRIVALS
+from pipelines.state.fates import RECEIVED, find_fates
+from pipelines.state.messages import ARRIVALS, shown_last
 from pipelines.state.transactions import TRANSACTION
 from schemas.keys import QUEUE
 
@@ -41,6 +42,7 @@ def arrived_messages(
     uncommitted: DataFrame,
     endpoints: DataFrame,
     complete: DataFrame,
+    bindings: DataFrame,
     since: datetime,
 ) -> DataFrame:
     """What is known of the messages that arrived.
@@ -50,12 +52,13 @@ def arrived_messages(
         uncommitted: `transactions.uncommitted` of them.
         endpoints: as for `count_conversations`.
         complete: (instance, database, taken_at), unique: complete views of conversation_endpoints.
+        bindings: rows of `catalog_history` that say the queues of services.
         since: the earlier moment.
 
     Returns:
         One row a message whose receiver is known: QUEUE, `created_at` and `ended_at` of the receiver;
         `arrived_at`; `received_at`, the first moment by which a fact shows that it was received: a RECEIVED
-        that committed, or that it is gone from a complete view while its endpoint is still there; `gone_at`,
+        that committed, or that it is gone from a complete view with the fate `received`; `gone_at`,
         when it is gone or was received; `order`, its queuing_order, and `order_then`, if known at since.
     """
     event_type, time = F.col("event_type"), F.col("event_time")
@@ -70,25 +73,21 @@ def arrived_messages(
         F.min(F.when(is_committed, time)).alias("committed_at"),
         F.min(F.when(is_missing, time)).alias("missing_at"),
         F.min(F.when(is_missing, F.col("seen_at"))).alias("missing_in"),
+        F.min(F.when(is_missing, F.col("not_before"))).alias("not_before"),
+        F.max(F.when(~is_inferred, F.coalesce(shown_last(), time))).alias("last_seen_at"),
         F.max("queuing_order").alias("order"),
         F.max(F.when(time <= F.lit(since), F.col("queuing_order"))).alias("order_then"),
     )
-    receivers = endpoints.select(*SIDE, *QUEUE, "created_at", "ended_at")
+    receivers = endpoints.select(*SIDE, *QUEUE, "local_service", "created_at", "ended_at")
     rows = (
         by_message.where("arrived_at is not null")
         .withColumn("is_initiator", ~F.col("sent_by_initiator"))
         .join(receivers, SIDE, "inner")
     )
-    asked = rows.where("missing_in is not null").select(*DATABASE, "missing_in").distinct()
-    decided = (
-        asked.join(complete, list(DATABASE), "inner")
-        .where("taken_at >= missing_in")
-        .groupBy(*DATABASE, "missing_in")
-        .agg(F.min("taken_at").alias("decided_at"))
-    )
-    known = rows.join(decided, [*DATABASE, "missing_in"], "left")
-    is_left = F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("decided_at"))
-    by_view = F.when(F.col("decided_at").isNotNull() & is_left, F.col("missing_at"))
+    since_seen = F.coalesce("not_before", "last_seen_at")
+    gone = rows.where("missing_in is not null").withColumns({"since": since_seen, "by": F.col("missing_in")})
+    known = rows.join(find_fates(gone, complete, bindings), "message_id", "left")
+    by_view = F.when(F.col("fate") == RECEIVED, F.col("missing_at"))
     return known.select(
         *QUEUE,
         "created_at",

@@ -5,24 +5,33 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import functions as F
-
 from pipelines.config.instants import format_instant
-from pipelines.config.snapshots.facts import SERVICE
-from pipelines.config.snapshots.history import CatalogFact
+from pipelines.engine.frames import small_frame
 from pipelines.explain.message_state import find_last_receive
 from pipelines.explain.read import read_endpoint_events, read_endpoints
+from pipelines.state.fates import (
+    ARE_BINDINGS,
+    MOVED,
+    RECEIVED,
+    RECEIVED_OR_DROPPED,
+    find_fates,
+)
 from pipelines.state.messages import ARRIVALS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.complete import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import CREATIONS, ENDS, LEFT, QUEUE_FACTS
+from schemas.events import ENDS, LEFT, QUEUE_FACTS
 from schemas.outputs import CATALOG_HISTORY
 
 Row = Mapping[str, Any]
-RECEIVED, MOVED, SENT = "received", "moved", "sent"
+SENT, SENT_OR_DROPPED = "sent", "sent_or_dropped"
 OR_DROPPED = "_or_dropped"
 """The end of a fate where snapshots do not show the endpoint any more."""
+OF_HOLDER = ("instance", "database", "local_service", "created_at", "ended_at")
+GONE = (
+    "message_id string, since timestamp, by timestamp, instance string, database string, "
+    "local_service string, created_at timestamp, ended_at timestamp"
+)
 
 
 @dataclass(frozen=True)
@@ -106,45 +115,28 @@ def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: da
         (row for row in read_endpoints(warehouse, known["conversation_id"]) if row["is_initiator"] == side),
         None,
     )
-    decided = None if holder is None else _next_complete(warehouse, holder, by)
-    is_there = any(
-        event["event_type"] in CREATIONS and event["seen_at"] == decided and event["is_initiator"] == side
-        for event in endpoint_events
-    )
+    fate, decided_at = RECEIVED_OR_DROPPED, None
+    if holder is not None:
+        fate, decided_at = _find_fate(warehouse, holder, since, by)
     has_ended = any(
         event["event_type"] in ENDS
-        and event["event_time"] < (decided or by)
+        and event["event_time"] < (decided_at or by)
         and event["is_initiator"] == side
         for event in endpoint_events
     )
-    fate = RECEIVED if arrived else SENT
-    if holder is None or decided is None or has_ended or not is_there:
-        return Gone(since, by, fate + OR_DROPPED, has_ended)
-    if arrived and _has_moved(warehouse, holder, since, by):
-        fate = MOVED
-    return Gone(since, by, fate, with_conversation=False)
+    if has_ended:
+        fate = RECEIVED_OR_DROPPED
+    if not arrived:
+        fate = SENT_OR_DROPPED if fate == RECEIVED_OR_DROPPED else SENT
+    return Gone(since, by, fate, with_conversation=has_ended)
 
 
-def _next_complete(warehouse: Warehouse, endpoint: Row, moment: datetime) -> datetime | None:
-    """When the first complete view of its database's endpoints from a moment on was taken."""
-    views = read_complete_endpoints(warehouse)
-    for column in ("instance", "database"):
-        views = views.where(F.col(column) == endpoint[column])
-    [found] = collect_rows(views.where(F.col("taken_at") >= moment).agg(F.min("taken_at").alias("taken_at")))
-    taken_at: datetime | None = found["taken_at"]
-    return taken_at
-
-
-def _has_moved(warehouse: Warehouse, endpoint: Row, since: datetime, by: datetime) -> bool:
-    """Whether snapshots show another queue of the endpoint's service at `by` than at `since`."""
-    if not warehouse.exists(CATALOG_HISTORY):
-        return False
-    of_service = warehouse.read(CATALOG_HISTORY).where(f"kind = '{SERVICE}' and attribute = 'queue'")
-    for column, value in (("instance", "instance"), ("database", "database"), ("name", "local_service")):
-        of_service = of_service.where(F.col(column) == endpoint[value])
-    bindings = [CatalogFact(**row) for row in collect_rows(of_service)]
-
-    def queue_at(moment: datetime) -> str | None:
-        return next((each.value for each in bindings if each.holds_at(moment)), None)
-
-    return queue_at(since) != queue_at(by)
+def _find_fate(
+    warehouse: Warehouse, endpoint: Row, since: datetime, by: datetime
+) -> tuple[str, datetime | None]:
+    """`find_fates` of a message that this endpoint held: its fate, and the moment that decides."""
+    row = ("", since, by, *[endpoint[name] for name in OF_HOLDER])
+    gone = small_frame(warehouse.spark, [row], GONE)
+    bindings = warehouse.read(CATALOG_HISTORY).where(ARE_BINDINGS)
+    [found] = collect_rows(find_fates(gone, read_complete_endpoints(warehouse), bindings))
+    return found["fate"], found["decided_at"]

@@ -5,6 +5,7 @@ from pyspark.sql import DataFrame
 from pipelines.changes.traffic import arrived_messages, count_conversations, count_traffic, count_unread
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
+from schemas.outputs import CATALOG_HISTORY
 from tests.support.drawn import Draw
 from tests.support.factories import at
 
@@ -49,11 +50,22 @@ def messages(draw: Draw, events: str, endpoints: str) -> DataFrame:
         SQL1     | A        | 12:20
     """)
     of_messages = draw.rows(MESSAGES, instance="SQL1", database="B", sent_by_initiator=True)(events)
-    return arrived_messages(of_messages, undone, draw.rows(ENDPOINTS, **QUEUE)(endpoints), complete, SINCE)
+    of_services = {"instance": "SQL1", "database": "B", "kind": "service", "attribute": "queue"}
+    bindings = draw.rows(CATALOG_HISTORY, **of_services)("""
+        name  | value | valid_from | valid_to
+        S     | Q     | -          | -
+        Moved | Q     | -          | 12:12
+        Moved | R     | 12:12      | -
+    """)
+    receivers = draw.rows(ENDPOINTS, **QUEUE, local_service="S")(endpoints)
+    return arrived_messages(of_messages, undone, receivers, complete, bindings, SINCE)
 
 
 def test_what_arrives_and_is_received(draw: Draw) -> None:
-    """A message that a view at 12:15 lacks was received if its endpoint is still there at 12:30."""
+    """A message that a view at 12:15 lacks was received if its endpoint is still there at 12:30.
+
+    Not m7, whose service had another queue by then.
+    """
     found = messages(
         draw,
         """
@@ -70,11 +82,14 @@ def test_what_arrives_and_is_received(draw: Draw) -> None:
         m5        |open           |DELIVERED |12:55     |-             |-       |-      |12
         m5        |open           |RECEIVED  |12:56     |-             |true    |12:57  |-
         m6        |open           |SENT      |12:07     |-             |-       |-      |-
+        m7        |moved          |DELIVERED |11:30     |-             |-       |-      |-
+        m7        |moved          |RECEIVED  |12:14     |-             |true    |12:15  |-
         """,
         """
-        conversation_id | created_at | ended_at
-        open            | 10:00      | -
-        gone            | 10:00      | 12:29
+        conversation_id | created_at | ended_at | local_service
+        open            | 10:00      | -        | S
+        gone            | 10:00      | 12:29    | S
+        moved           | 10:00      | -        | Moved
         """,
     )
     draw.require(count_traffic(found, SINCE, AS_OF), COUNTS)("""

@@ -1,0 +1,56 @@
+"""What became of messages that a snapshot shows and the next complete view lacks."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.config.snapshots.facts import SERVICE
+from pipelines.ladder.ladder import is_in_period
+
+RECEIVED, MOVED, RECEIVED_OR_DROPPED = "received", "moved", "received_or_dropped"
+ARE_BINDINGS = f"kind = '{SERVICE}' and attribute = 'queue'"
+"""Which rows of `catalog_history` say the queues of services."""
+PLACE = ["instance", "database"]
+
+
+def find_fates(gone: DataFrame, complete: DataFrame, bindings: DataFrame) -> DataFrame:
+    """Find what became of messages that are gone, as far as snapshots show.
+
+    Args:
+        gone: one row a message: `message_id`; `since`, when it was last seen, and `by`, the taken_at of the
+            first complete view that lacks it; PLACE, local_service, created_at and ended_at of the endpoint
+            that held it.
+        complete: PLACE and taken_at of complete views of endpoints, unique.
+        bindings: rows of `catalog_history` that say the queues of services; few.
+
+    Returns:
+        message_id; `fate`: received, moved (its service had another queue by then), or received_or_dropped
+        (the endpoint is not there, or no view decides yet); `decided_at`, the taken_at of the view that
+        decides, the first complete one from `by` on; null without one.
+    """
+    decided = (
+        gone.select(*PLACE, "by")
+        .distinct()
+        .join(complete, PLACE, "inner")
+        .where(F.col("taken_at") >= F.col("by"))
+        .groupBy(*PLACE, "by")
+        .agg(F.min("taken_at").alias("decided_at"))
+    )
+    names = {"name": "local_service", "value": "bound", "valid_from": "bound_from", "valid_to": "bound_to"}
+    of_services = bindings.select(*PLACE, *[F.col(name).alias(other) for name, other in names.items()])
+
+    def queue_at(moment: str) -> Column:
+        is_bound = is_in_period(F.col(moment), F.col("bound_from"), F.col("bound_to"))
+        return F.max(F.when(is_bound, F.col("bound"))).alias(f"queue_{moment}")
+
+    queues = (
+        gone.select("message_id", *PLACE, "local_service", "since", "by")
+        .join(F.broadcast(of_services), [*PLACE, "local_service"], "inner")
+        .groupBy("message_id")
+        .agg(queue_at("since"), queue_at("by"))
+    )
+    known = gone.join(decided, [*PLACE, "by"], "left").join(queues, "message_id", "left")
+    decided_at = F.col("decided_at")
+    is_left = F.col("ended_at").isNull() | (F.col("ended_at") >= decided_at)
+    is_there = F.coalesce((F.col("created_at") < decided_at) & is_left, F.lit(False))
+    is_same = F.col("queue_since").eqNullSafe(F.col("queue_by"))
+    fate = F.when(~is_there, RECEIVED_OR_DROPPED).when(is_same, RECEIVED).otherwise(MOVED)
+    return known.select("message_id", fate.alias("fate"), "decided_at")
