@@ -36,8 +36,9 @@ from tests.support.strategies.base import START
 
 LOGS = 8
 SHARE_OF_LATE = 0.25
-FIRST_LEFT = START.date() + timedelta(days=2)
-"""Of a log of four days, of which a batch each was ingested; the day before the newest one."""
+DAYS = 4
+FIRST_LEFT = START.date() + timedelta(days=DAYS - 2)
+"""The day before the newest one of a log, of which a batch a day was ingested."""
 AS_OFS = (START + timedelta(hours=34), START + timedelta(hours=80))
 """Moments of days that are left, from the first one on."""
 LEDGER = ENDPOINTS.name, "endpoint_events", "message_events", "queue_events"
@@ -45,7 +46,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 
 def with_ends(log: Log, random: Random) -> Log:
-    """The log with an end of both endpoints of most conversations, as random ones seldom end."""
+    """DAYS of the log, with an end of both endpoints of most conversations, as random ones seldom end."""
     ends = []
     names = sorted({row["conversation_id"] for row in log.endpoint_events})
     chosen = {name for name in names if random.random() < 0.7}
@@ -56,7 +57,12 @@ def with_ends(log: Log, random: Random) -> Log:
                 id = f"end {side} {row['event_id']}"
                 changes = {"event_type": "END_CONVERSATION", "is_initiator": side, "event_time": moment}
                 ends.append({**row, **changes, "event_id": id})
-    return replace(log, endpoint_events=[*log.endpoint_events, *ends])
+    events = {**log.events, "endpoint_events": [*log.endpoint_events, *ends]}
+    last = START.date() + timedelta(days=DAYS - 1)
+    return replace(
+        log,
+        **{name: [row for row in rows if row["event_time"].date() <= last] for name, rows in events.items()},
+    )
 
 
 def dealt(log: Log, random: Random) -> tuple[list[Events], list[Events]]:
@@ -120,8 +126,8 @@ def test_late_events_equal_the_model_and_a_pruned_warehouse(
     In reach, no late event finds rows closed before its own day, so pruning changes nothing. Everywhere, they
     find all rows; those that refer to pruned rows are left out.
     """
-    log = with_ends(stretched(one_log(random_logs(LOGS, 51)), 4), Random(52))
-    in_time, (first, second) = dealt(log, Random(51))
+    log = with_ends(stretched(one_log(random_logs(LOGS, 57)), DAYS), Random(58))
+    in_time, (first, second) = dealt(log, Random(57))
     whole = project_of(tmp_path / "whole", log, activation=None)
     for events in in_time:
         whole.add(events)
