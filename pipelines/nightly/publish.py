@@ -68,6 +68,7 @@ def publish(
     # Readers by path expect these tables, also where no run has written a row to them.
     for table in (ENDPOINTS, CATALOG_HISTORY, REJECTED_EVENTS, SENDS):
         warehouse.create_missing(table)
+    warehouse.name_tables()
     counted, of_places = _counted(warehouse, run.as_of, has_views=bool(open_messages.views))
     row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}
     periods = binding_periods(settings.written_catalog, settings.catalog_history)

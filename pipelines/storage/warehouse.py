@@ -36,6 +36,7 @@ from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_lef
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.table_log import create_table, stored_field, types_on_this_machine
 from pipelines.storage.versions import other_columns
+from schemas import TABLES
 from schemas.events import ACCEPTED, LEDGER_PARTITIONS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, QUEUE_MONITORS, QUEUE_STATUSES, SNAPSHOTS
@@ -60,7 +61,7 @@ class Warehouse:
     NOT NULLs and CHECKs. Every write is one atomic commit.
 
     The folder may be that of a schema. Its tables then have a name in Spark's catalog as well, from
-    their first write on; rows are read by path nevertheless.
+    their first write or the first night on; rows are read by path nevertheless.
     """
 
     def __init__(
@@ -295,6 +296,12 @@ class Warehouse:
             self._add_columns(table, lacking)
         if self._schema is not None:
             register(self.spark, self._schema, table.name, self.path(table))
+
+    def name_tables(self) -> None:
+        """Name all tables of the folder in the schema, also those that were made without it."""
+        if self._schema is not None:
+            for table in filter(self.exists, TABLES.values()):
+                register(self.spark, self._schema, table.name, self.path(table))
 
     def _add_columns(self, table: Table, columns: Sequence[Column]) -> None:
         found = housekept_table(self.path(table), self.spark)
