@@ -1,4 +1,4 @@
-"""Java beside a job on Apache Spark: its process ends with the job, and its names are looked up once."""
+"""The process of Java that belongs to a job on Apache Spark; it ends with the job."""
 
 import atexit
 import logging
@@ -6,38 +6,9 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from typing import Any
-
-from pyspark.sql import SparkSession
 
 ENDS_WITHIN = 5.0
 """Seconds that Spark may take to remove its working files; after them its process is killed."""
-OFTEN_CALLED = ("functions", "org.apache.spark.sql.functions", "PythonUtils")
-"""The classes that PySpark calls for each column, by the names that it has for them."""
-
-
-class _Names:
-    """A class of Java whose methods are looked up once."""
-
-    def __init__(self, java_class: Any) -> None:
-        self._java_class = java_class
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._java_class, name)
-        setattr(self, name, method)
-        return method
-
-
-def look_up_names_once(spark: SparkSession) -> None:
-    """Let PySpark remember the classes and methods that it calls for each column.
-
-    By default it asks Java for both before each call, which is a third of what it says to Java in a night.
-    For a class without its package, Java looks into all jars.
-    """
-    view = spark.sparkContext._jvm
-    for name in OFTEN_CALLED:
-        if name not in vars(view):
-            setattr(view, name, _Names(getattr(view, name)))
 
 
 def stop_java_at_exit() -> None:

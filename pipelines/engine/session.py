@@ -15,7 +15,8 @@ from pipelines.config.errors import ConfigError, EngineError
 from pipelines.config.model import SparkSchema
 from pipelines.console.invocation import ENGINE, SPARK, is_under_spark_submit
 from pipelines.engine.environment import check_environment, memory
-from pipelines.engine.java import look_up_names_once, stop_java_at_exit
+from pipelines.engine.java import stop_java_at_exit
+from pipelines.engine.java_names import look_up_names_once
 
 CONNECT_PORT = 15002
 """Of a Spark Connect server, if its address names none."""
