@@ -315,6 +315,6 @@ def test_variables_of_the_settings_count_in_files_of_the_command_line(mill: Case
 
 def test_rules_that_only_a_snapshot_shows_are_first_seen(mill: Case) -> None:
     printed = "\n".join(mill.lines("coverage"))
-    assert ("seen_at" in printed, "valid_" in printed) == (True, False)
+    assert ("First seen" in printed, "Valid" in printed) == (True, False)
     dated = {row["rule_name"]: row["first_seen"] for row in mill.ask("coverage")["coverage"]}
     assert {name: dated[name] for name in ("GoldOrders", "Orders")} == {"GoldOrders": True, "Orders": True}
