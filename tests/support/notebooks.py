@@ -46,7 +46,7 @@ EXPECTED = {
             "The queue is ERP1.StockDB.PackingQueue",
             *CLASSES,
             "BulkPacking raised to 10.",
-            "level 4 of ERP1.StockDB.PackingQueue waits 23.4 min longer; the replay follows the log",
+            "level 4 of ERP1.StockDB.PackingQueue waits 23 min 25 s longer; the replay follows the log",
         ],
     ),
 }
