@@ -37,6 +37,11 @@ def register(spark: SparkSession, schema: SparkSchema, name: str, path: str) -> 
     spark.sql(f"CREATE TABLE IF NOT EXISTS {schema}.`{name}` USING delta LOCATION '{text}'")
 
 
+def table_names(spark: SparkSession, schema: SparkSchema) -> set[str]:
+    """The names that the schema has."""
+    return {row.tableName for row in spark.sql(f"SHOW TABLES IN {schema}").collect()}
+
+
 def _what_to_do(spark: SparkSession, schema: SparkSchema) -> str:
     read = "docs/running.md, Tables by name"
     if schema.catalog != "spark_catalog":

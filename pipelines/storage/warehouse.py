@@ -33,7 +33,7 @@ from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spel
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
 from pipelines.storage.placed import placed, without_left_out
 from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_left
-from pipelines.storage.spark_schema import folder_of, register
+from pipelines.storage.spark_schema import folder_of, register, table_names
 from pipelines.storage.table_log import create_table, stored_field, types_on_this_machine
 from pipelines.storage.versions import other_columns
 from schemas import TABLES
@@ -184,7 +184,7 @@ class Warehouse:
     def read_with_left_out(self, table: Table) -> DataFrame:
         """`read`, with the rows of databases that are left out."""
         rows = self.read_with_own_names(table)
-        if table.name not in PLACED or not self.exists(table):
+        if table.name not in PLACED:
             return rows
         return placed(rows, self.places, has_own=OWN[0] in table.names)
 
@@ -299,8 +299,11 @@ class Warehouse:
 
     def name_tables(self) -> None:
         """Name all tables of the folder in the schema, also those that were made without it."""
-        if self._schema is not None:
-            for table in filter(self.exists, TABLES.values()):
+        if self._schema is None:
+            return
+        named = table_names(self.spark, self._schema)
+        for table in TABLES.values():
+            if table.name not in named and self.exists(table):
                 register(self.spark, self._schema, table.name, self.path(table))
 
     def _add_columns(self, table: Table, columns: Sequence[Column]) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.config.errors import ConfigError
 from pipelines.config.model import SparkSchema
 from pipelines.engine.frames import small_frame
+from pipelines.storage.spark_schema import table_names
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from schemas.reading import as_of_key
@@ -42,7 +43,7 @@ def ids(frame: DataFrame) -> list[str]:
 
 
 def names(spark: SparkSession) -> list[str]:
-    return sorted(row.tableName for row in spark.sql(f"SHOW TABLES IN {SCHEMA}").collect())
+    return sorted(table_names(spark, SCHEMA))
 
 
 def test_what_is_written_can_be_read_by_name_and_by_path(spark: SparkSession, folder: Path) -> None:
@@ -69,6 +70,15 @@ def test_tables_of_a_folder_get_their_names_with_the_next_write(spark: SparkSess
 
     warehouse.append(UNRESOLVED, rows(spark, "m2"))
     assert ids(spark.table("tables_by_name.unresolved")) == ["m1", "m2"]
+
+
+def test_all_tables_of_a_folder_are_named_at_once(spark: SparkSession, folder: Path) -> None:
+    Warehouse(spark, str(folder)).replace(UNRESOLVED, rows(spark, "m1"))
+    warehouse = Warehouse(spark, SCHEMA)
+    warehouse.name_tables()
+    warehouse.name_tables()
+    assert names(spark) == ["unresolved"]
+    assert ids(spark.table("tables_by_name.unresolved")) == ["m1"]
 
 
 def test_a_dropped_name_comes_back_with_all_rows(spark: SparkSession, folder: Path) -> None:
