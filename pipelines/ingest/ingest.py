@@ -96,8 +96,7 @@ class NewInput:
     @property
     def is_empty(self) -> bool:
         """Whether the ledger is up to date."""
-        has_input = self.files or self.snapshots or self.snapshots.replaced
-        return not has_input and not self.is_interrupted and not self.are_bindings_new
+        return not self.files and not self.snapshots and not self.is_interrupted and not self.are_bindings_new
 
     @property
     def are_bindings_new(self) -> bool:
@@ -116,8 +115,7 @@ class NewInput:
     def is_small(self) -> bool:
         """Whether files and ledger are small; of a Delta input the size is not known."""
         size = sum(SMALL_INPUT_BYTES + 1 if file.length is None else file.length for file in self.files)
-        has_snapshots = self.snapshots or self.snapshots.replaced
-        return self.completed.is_small and not has_snapshots and size <= SMALL_INPUT_BYTES
+        return self.completed.is_small and not self.snapshots and size <= SMALL_INPUT_BYTES
 
 
 def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:

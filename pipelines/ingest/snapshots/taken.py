@@ -50,8 +50,8 @@ class NewSnapshots:
     replaced: Sequence[Key] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to take."""
-        return bool(self.snapshots or self.captures)
+        """Whether there is anything to take, or to take back."""
+        return bool(self.snapshots or self.captures or self.replaced)
 
 
 def find_new_snapshots(
