@@ -101,3 +101,11 @@ def age_column(head: str, key: str, as_of: datetime) -> Column:
         return round(float((as_of - since).total_seconds()), 3)
 
     return Column(head, "duration", value, (key,))
+
+
+KIND_COLUMNS = (
+    column("Contract", "name", "contract"),
+    column("Local service", "name", "local_service"),
+    column("Remote service", "name", "remote_service"),
+)
+"""The names of the endpoint that holds a message, or of a kind of endpoints."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.blocks.tables import Column, Table, column, place_column
+from pipelines.blocks.tables import KIND_COLUMNS, Column, Table, column, place_column
 from pipelines.config.instants import format_instant
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import open_console
@@ -62,9 +62,7 @@ LEVELS = Table(
     [
         column("Endpoints", "count", "endpoints"),
         place_column("Database", ("instance", "database")),
-        column("Contract", "name", "contract"),
-        column("Local service", "name", "local_service"),
-        column("Remote service", "name", "remote_service"),
+        *KIND_COLUMNS,
         column("Our level", "level", "priority"),
         column("Server's level", "level", "logged_priority"),
         Column("Why", "text", lambda row: why(row)),

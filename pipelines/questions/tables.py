@@ -3,15 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from pipelines.blocks.tables import Column, Row, Table, age_column, column, place_column
+from pipelines.blocks.tables import KIND_COLUMNS, Column, Row, Table, age_column, column, place_column
 from pipelines.questions.open_messages import RECEIVE, Schedule
 
-KIND_COLUMNS = (
-    column("Contract", "name", "contract"),
-    column("Local service", "name", "local_service"),
-    column("Remote service", "name", "remote_service"),
-)
-"""The names of the endpoint that holds a message."""
 BY_COLUMNS = {
     "instance": column("Instance", "name", "instance"),
     "database": column("Database", "name", "database"),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.blocks.tables import Kind, Row, column, place_column
+from pipelines.blocks.tables import KIND_COLUMNS, Kind, Row, column, place_column
 from pipelines.console.wording import format_number
-from pipelines.questions.tables import KIND_COLUMNS, wait_columns
+from pipelines.questions.tables import wait_columns
 from pipelines.report.cells import (
     EMPTY,
     Cell,
