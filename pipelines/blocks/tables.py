@@ -8,9 +8,11 @@ from typing import Any, Literal
 from pipelines.config.instants import parse_instant
 
 Row = Mapping[str, Any]
-Kind = Literal["name", "place", "word", "text", "id", "level", "count", "share", "duration", "moment"]
+Kind = Literal[
+    "name", "place", "word", "text", "lines", "id", "level", "count", "share", "duration", "moment"
+]
 """What a column has: `place` is a tuple of names, the widest first; `word` is a code of the tables, written
-as words; `share` is of 1; `duration` is in seconds."""
+as words; `lines` is a tuple of texts; `share` is of 1; `duration` is in seconds."""
 PLACE = ("instance", "database", "queue")
 
 
@@ -21,9 +23,26 @@ class AtLeast:
     seconds: float
 
 
-def is_never_flagged(_: Row) -> bool:
-    """Whether a value asks for attention: none does."""
+@dataclass(frozen=True)
+class Id:
+    """An id in a column that has ids of several kinds: it is unique among those of its kind."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        """The id as it is."""
+        return self.text
+
+
+def is_never(_: Row) -> bool:
+    """Whether something holds for a row: for none."""
     return False
+
+
+def has_no_remark(_: Row) -> str | None:
+    """Return the remark on a value: there is none."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -33,16 +52,20 @@ class Column:
     Attributes:
         head: its title.
         kind: how its values are written.
-        value: the value of a row; null is an empty cell. A duration may be `AtLeast`.
+        value: the value of a row; null is an empty cell. A duration may be `AtLeast`, an id `Id`.
         keys: the columns of the rows that it reads.
         is_flagged: whether the value of a row asks for attention.
+        remark: what stands behind the value of a row, in small print on the page.
+        is_detail: whether only the page has room for it.
     """
 
     head: str
     kind: Kind
     value: Callable[[Row], Any]
     keys: Sequence[str] = ()
-    is_flagged: Callable[[Row], bool] = is_never_flagged
+    is_flagged: Callable[[Row], bool] = is_never
+    remark: Callable[[Row], str | None] = has_no_remark
+    is_detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +79,8 @@ class Table:
         first: which rows are shown if there are more: "worst".
         empty: what follows the title where there are no rows.
         note: a sentence about its rows.
+        is_tree: whether its rows are of several kinds, so that an empty cell says nothing.
+        is_last: whether a line follows a row on the console.
     """
 
     name: str
@@ -64,6 +89,8 @@ class Table:
     first: str = "first"
     empty: str = "none."
     note: str = ""
+    is_tree: bool = False
+    is_last: Callable[[Row], bool] = is_never
 
     def with_title(self, title: str) -> "Table":
         """Return the same table with another title."""
@@ -75,14 +102,18 @@ class Table:
         return list(dict.fromkeys(key for each in self.columns for key in each.keys))
 
     def columns_of(self, rows: Iterable[Row]) -> list[Column]:
-        """Return the columns that have a value in one of the rows."""
+        """Return the columns for the console: no details, and a value in one of the rows."""
         shown = list(rows)
-        return [each for each in self.columns if any(each.value(row) is not None for row in shown)]
+        return [
+            each
+            for each in self.columns
+            if not each.is_detail and any(each.value(row) is not None for row in shown)
+        ]
 
 
-def column(head: str, kind: Kind, key: str) -> Column:
+def column(head: str, kind: Kind, key: str, *, is_detail: bool = False) -> Column:
     """Make a column of one value of the rows."""
-    return Column(head, kind, lambda row: row[key], (key,))
+    return Column(head, kind, lambda row: row[key], (key,), is_detail=is_detail)
 
 
 def place_column(head: str, keys: Sequence[str] = PLACE) -> Column:

@@ -3,7 +3,8 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from pipelines.blocks.tables import Id
 
 SHORT = 8
 """Characters of a short id: what stands before the first dash of a GUID."""
@@ -20,18 +21,6 @@ KINDS = {
     "event_id": "event",
 }
 """The kinds of ids by column: an id is unique among those of its kind."""
-
-
-@dataclass(frozen=True)
-class Id:
-    """An id as the value of a cell."""
-
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        """The id as it is."""
-        return self.text
 
 
 def id_of(column: str, value: object) -> object:

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pipelines.blocks.tables import Column, Row, Table
+from pipelines.blocks.tables import Column, Id, Row, Table
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.short_ids import Id, id_of, shorten_each
+from pipelines.console.short_ids import id_of, shorten_each
 from pipelines.console.terminal import Terminal, escape_line
 from pipelines.console.wording import FORMATS
 
@@ -100,20 +100,29 @@ def print_answer(console: Terminal, table: Table, rows: Iterable[Row]) -> None:
         console.print(f"{table.title}: {table.empty}", soft_wrap=True)
         return
     columns = table.columns_of(shown)
-    values = [[_value_of(column, row) for column in columns] for row in shown]
-    print_table(console, table.title, Sheet([column.head for column in columns], values))
+    empty = BLANK if table.is_tree else None
+    values = [[_value_of(column, row, empty) for column in columns] for row in shown]
+    ends = [number for number, row in enumerate(shown) if table.is_last(row)]
+    print_table(console, table.title, Sheet([column.head for column in columns], values, ends))
 
 
-def _value_of(column: Column, row: Row) -> Any:
-    value = column.value(row)
-    if value is None or column.kind in ("name", "text", "moment"):
+def _value_of(column: Column, row: Row, empty: Blank | None) -> Any:
+    value, remark = column.value(row), column.remark(row)
+    if value is None:
+        return empty
+    written = _write(column, value)
+    return f"{written} ({remark})" if remark else written
+
+
+def _write(column: Column, value: Any) -> Any:
+    if column.kind in ("name", "text", "lines", "moment"):
         return value
     if column.kind == "place":
         *within, name = value
         names = [*("?" if each is None else each for each in within), name]
         return queue_text(names if name is not None else names[:-1])
     if column.kind == "id":
-        return Id(column.head, value)
+        return value if isinstance(value, Id) else Id(column.head, value)
     text = FORMATS[column.kind](value)
     return text if column.kind == "word" else Figure(text)
 

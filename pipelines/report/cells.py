@@ -16,10 +16,11 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
     "name": format_name,
     "id": format_name,
     "text": str,
+    "lines": "; ".join,
     "moment": format_moment,
 }
 """How a column writes its values, by its kind."""
-CLASSES = {"name": "name", "place": "name", "word": "", "id": "id", "text": "long"}
+CLASSES = {"name": "name", "place": "name", "word": "", "id": "id", "text": "long", "lines": "long"}
 """The class of the cells of a column; those of other kinds are numbers."""
 NUMBER = "number"
 
@@ -79,6 +80,7 @@ class TableColumn(Column):
         found = self.value(row)
         value = found.seconds if isinstance(found, AtLeast) else found
         cell = self._write(row, found) if self.cell is None else self.cell(row)
+        cell = replace(cell, small=self.remark(row) or cell.small)
         is_shown = not self.is_number and (self.kind != "word" or value == cell.text)
         return replace(cell, value=None if is_shown else value)
 
