@@ -1,6 +1,7 @@
 """The tables of the questions, for console and page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from pipelines.blocks.tables import KIND_COLUMNS, Column, Row, Table, age_column, column, place_column
@@ -93,6 +94,67 @@ INPUTS = Table(
         Column("Pending", "count", lambda row: row.get("pending") or None),
     ],
 )
+
+
+def _with_remark(base: Column, key: str, remark: Callable[[Row], str | None]) -> Column:
+    """Return a column with a remark that another column of the rows decides."""
+    return replace(base, keys=(key, *base.keys), remark=remark)
+
+
+def _raised(row: Row) -> str | None:
+    return f"raised from {row['priority']}" if row["elevated"] else None
+
+
+def _forwarded(row: Row) -> str | None:
+    return "only forwarded" if row["forwarded"] else None
+
+
+def _block(row: Row) -> str | None:
+    return None if row["block"] is None else f"block {row['block']}"
+
+
+def _destinations(row: Row) -> str | None:
+    """Say which databases could be the destination, if there are several."""
+    return f"in {row['destination_of']}" if row.get("destination_of") else None
+
+
+SENT = Table(
+    "sent",
+    "Sent next",
+    [
+        _with_remark(column("Position", "level", "position"), "block", _block),
+        _with_remark(column("Level that counts", "level", "transmit_priority"), "elevated", _raised),
+        column("Level shown", "level", "priority", is_detail=True),
+        column("Sendable since", "moment", "sendable_at"),
+        column("Contract", "name", "contract"),
+        _with_remark(column("From service", "name", "from_service"), "forwarded", _forwarded),
+        column("From database", "name", "database", is_detail=True),
+        replace(
+            place_column("To service", ("destination_instance", "destination_database", "to_service")),
+            remark=_destinations,
+        ),
+        column("Message type", "name", "message_type"),
+        column("Number", "level", "message_sequence_number"),
+        column("Conversation", "id", "conversation_id", is_detail=True),
+        column("Message", "id", "message_id"),
+        column("The server says", "text", "why_still_here", is_detail=True),
+    ],
+)
+RECEIVED = Table(
+    "received",
+    "Received next",
+    [
+        column("Position", "text", "position"),
+        column("What", "text", "what"),
+        column("Level", "level", "level"),
+        *KIND_COLUMNS,
+        column("Arrived", "moment", "arrived_at"),
+        column("Id", "id", "id"),
+    ],
+    is_tree=True,
+    is_last=lambda row: bool(row["is_last"]),
+)
+"""What RECEIVEs return: groups, below them conversations, below these messages."""
 REJECTED = Table(
     "rejected",
     "Why rows were rejected, so far",

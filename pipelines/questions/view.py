@@ -1,26 +1,29 @@
 """Print the answers of the questions on a terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from pipelines.activation.queues_off import off_sentence
+from pipelines.blocks.tables import Id
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.short_ids import id_of
-from pipelines.console.tables import BLANK, Sheet, print_answer, print_rows, print_table
+from pipelines.console.tables import print_answer, print_rows
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.changes import CHANGE_COLUMNS
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
 from pipelines.questions.leaks import SINCE_NOT_KNOWN, leak_sentences
-from pipelines.questions.open_messages import SCHEDULES
+from pipelines.questions.open_messages import NAMES, SCHEDULES
 from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.tables import (
     LEAKING,
+    RECEIVED,
     REJECTED,
     SAMPLES,
+    SENT,
     make_leak_table,
     make_overtaken_table,
     make_wait_table,
@@ -28,28 +31,6 @@ from pipelines.questions.tables import (
 from pipelines.questions.unresolved import describe_unresolved
 
 Row = dict[str, Any]
-RECEIVED_COLUMNS = (
-    "position",
-    "what",
-    "level",
-    "contract",
-    "local_service",
-    "remote_service",
-    "arrived_at",
-    "id",
-)
-SENT_COLUMNS = (
-    "position",
-    "transmit_priority",
-    "what",
-    "contract",
-    "from_service",
-    "to",
-    "sendable_at",
-    "message_id",
-)
-
-OF_CONVERSATION = ("conversation_id", "priority", "contract", "local_service", "remote_service")
 NO_STATUS = "(no transmission_status: not tried yet, or no snapshot shows the message)"
 """What stands for the text of messages without one."""
 
@@ -59,19 +40,13 @@ def print_next(found: Row, *, wide: bool = False) -> None:
     console = open_console(wide=wide)
     at = format_instant(found["as_of"])
     if "queue" not in found:
-        title = f"Sent next at {at}: {found['instance']}"
-        if found["next"]:
-            print_sent(console, title, found["next"])
-        else:
-            console.print(f"{title}: {_describe_nothing(found, 'sent')}", soft_wrap=True)
+        empty = _describe_nothing(found, "sent")
+        print_sent(console, f"{SENT.title} at {at}: {found['instance']}", found["next"], empty)
         for row in found.get("queues_off", ()):
             console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
         return
-    title = f"Received next at {at}: {format_queue(found)}"
-    if found["next"]:
-        print_received(console, title, found["next"])
-    else:
-        console.print(f"{title}: {_describe_nothing(found, 'received')}", soft_wrap=True)
+    empty = _describe_nothing(found, "received")
+    print_received(console, f"{RECEIVED.title} at {at}: {format_queue(found)}", found["next"], empty)
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
     if statuses := {row["status"]: row["rows"] for row in found.get("statuses", ())}:
@@ -86,51 +61,55 @@ def _describe_nothing(found: Row, done: str) -> str:
     return f"nothing can be {done}" if is_held else "nothing waits there"
 
 
-def print_received(console: Terminal, title: str, rows: Iterable[Row]) -> None:
+def print_received(console: Terminal, title: str, rows: Iterable[Row], empty: str = "none.") -> None:
     """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
-    lines: list[tuple[object, ...]] = []
-    ends = set()
+    lines: list[Row] = []
     for number, of_receive in groupby(rows, itemgetter("receive_number")):
         lines += _receive_rows(number, list(of_receive))
-        ends.add(len(lines) - 1)
-    print_table(console, title, Sheet(RECEIVED_COLUMNS, lines, ends))
+        lines[-1]["is_last"] = True
+    print_answer(console, replace(RECEIVED, title=title, empty=empty), lines)
 
 
-def print_sent(console: Terminal, title: str, rows: Iterable[Row]) -> None:
+def print_sent(console: Terminal, title: str, rows: Iterable[Row], empty: str = "none.") -> None:
     """Print what `next_transmitted` found, and below it what the server says of these messages."""
     shown = list(rows)
-    print_rows(console, title, map(_sent_row, shown), SENT_COLUMNS)
+    print_answer(console, replace(SENT, title=title, empty=empty), shown)
     for row in shown:
         if row.get("why_still_here"):
             text = f"position {row['position']}, the server says: {row['why_still_here']}"
             console.print(text, soft_wrap=True)
 
 
-def _receive_rows(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:
-    first, nothing = rows[0], [BLANK] * 3
-    group = id_of("conversation_group_id", first["conversation_group_id"])
-    yield f"RECEIVE {number}", "group", first["group_priority"], *nothing, BLANK, group
-    for (conversation, level, *names), messages in groupby(rows, itemgetter(*OF_CONVERSATION)):
-        decides = ", decides" if conversation == first["deciding_conversation_id"] else ""
-        id = id_of("conversation_id", conversation)
-        shown = ["not known" if name == "" else name for name in names]
-        yield BLANK, f"conversation{decides}", level, *shown, BLANK, id
-        for row in messages:
-            id = id_of("message_id", row["message_id"])
-            yield row["position"], _describe_message(row), BLANK, *nothing, row["arrived_at"], id
-
-
-def _sent_row(row: Row) -> Row:
-    raised = f", raised from {row['priority']}" if row["elevated"] else ""
-    forwarded = ", forwarded" if row["forwarded"] else ""
-    block = "" if row["block"] is None else f", block {row['block']}"
-    to = [row["destination_instance"], row["destination_database"], row["to_service"]]
-    of_several = f" in {row['destination_of']}" if row.get("destination_of") else ""
-    return {
-        **row,
-        "what": f"{_describe_message(row)}{raised}{forwarded}{block}",
-        "to": ".".join(name for name in to if name is not None) + of_several,
+def _receive_rows(number: int, rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows of RECEIVED about one RECEIVE."""
+    nothing = {**dict.fromkeys(RECEIVED.keys), "is_last": False}
+    first = rows[0]
+    yield {
+        **nothing,
+        "position": f"RECEIVE {number}",
+        "what": "group",
+        "level": first["group_priority"],
+        "id": Id("group", first["conversation_group_id"]),
     }
+    for conversation, messages in groupby(rows, itemgetter("conversation_id")):
+        of_conversation = list(messages)
+        shown = of_conversation[0]
+        decides = ", decides" if conversation == first["deciding_conversation_id"] else ""
+        yield {
+            **nothing,
+            "what": f"conversation{decides}",
+            "level": shown["priority"],
+            **{name: "not known" if shown[name] == "" else shown[name] for name in NAMES},
+            "id": Id("conversation", conversation),
+        }
+        for row in of_conversation:
+            yield {
+                **nothing,
+                "position": str(row["position"]),
+                "what": _describe_message(row),
+                "arrived_at": row["arrived_at"],
+                "id": Id("message", row["message_id"]),
+            }
 
 
 def _describe_message(row: Row) -> str:

@@ -1,12 +1,12 @@
 """The sections about the two schedules: queues, starvation, transmission."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from pipelines.blocks.tables import KIND_COLUMNS, Kind, Row, column, place_column
+from pipelines.blocks.tables import KIND_COLUMNS, Row, column, place_column
 from pipelines.console.wording import format_number
-from pipelines.questions.tables import wait_columns
+from pipelines.questions.tables import SENT, wait_columns
 from pipelines.report.cells import (
     EMPTY,
     Cell,
@@ -19,9 +19,6 @@ from pipelines.report.cells import (
 )
 from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable
-
-REMARKS = {"elevated": "raised by waiting", "forwarded": "only forwarded"}
-"""What is said of a message in small print, by its flag."""
 
 
 @dataclass(frozen=True)
@@ -157,17 +154,7 @@ def _note_first(shown: int, total: int) -> str:
     return f"Shown are the first {format_number(shown)}, of {format_number(total)}." if total > shown else ""
 
 
-def _remark_column(head: str, kind: Kind, key: str, flag: str) -> TableColumn:
-    """Make a column with a remark in small print where a flag is set."""
-    base = to_page(column(head, kind, key))
-    return replace(
-        base,
-        keys=(flag, key),
-        cell=lambda row: replace(base.cell_of(row), small=REMARKS[flag] if row[flag] else ""),
-    )
-
-
-RECEIVED = [
+FIRST_RECEIVED = [
     column("Position", "level", "position"),
     column("RECEIVE", "level", "receive_number"),
     column("Level of the group", "level", "group_priority"),
@@ -179,22 +166,10 @@ RECEIVED = [
     column("Conversation", "id", "conversation_id"),
     column("Message", "id", "message_id"),
 ]
-SENT = [
-    column("Position", "level", "position"),
-    _remark_column("Level that counts", "level", "transmit_priority", "elevated"),
-    column("Level shown", "level", "priority"),
-    column("Sendable since", "moment", "sendable_at"),
-    column("Contract", "name", "contract"),
-    column("From service", "name", "from_service"),
-    _remark_column("From database", "name", "database", "forwarded"),
-    place_column("To service", ("destination_instance", "destination_database", "to_service")),
-    column("Message type", "name", "message_type"),
-    column("Conversation", "id", "conversation_id"),
-    column("Message", "id", "message_id"),
-    column("The server says", "text", "why_still_here"),
-]
 QUEUE_TOP = ChosenTable(
-    "queue-top", "receive_top", "What one reader receives first from {}", [*map(to_page, RECEIVED)]
+    "queue-top", "receive_top", "What one reader receives first from {}", [*map(to_page, FIRST_RECEIVED)]
 )
-INSTANCE_TOP = ChosenTable("instance-top", "transmission_top", "What {} sends first", [*map(to_page, SENT)])
+INSTANCE_TOP = ChosenTable(
+    "instance-top", "transmission_top", "What {} sends first", [*map(to_page, SENT.columns)]
+)
 CHOSEN = (QUEUE_TOP, INSTANCE_TOP)

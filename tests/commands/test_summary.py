@@ -108,7 +108,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     ]
     sent_first = table_rows(text, "First rows of transmission_schedule, SQL1")
     assert [(row[0], row[1], row[-1]) for row in sent_first] == [
-        *(("1", "10", "m1"), ("2", "5", "m2"), ("3", "5", "m3"))
+        *(("1", "10 (raised from 7)", "m1"), ("2", "5", "m2"), ("3", "5", "m3"))
     ]
     *_, next_line, report_line = text.splitlines()
     of, at = f"--config {config}", "--as-of 2026-11-20T13:00:00Z"

@@ -116,18 +116,17 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
     rows = [
         {**plain, **sent(1), "message_sequence_number": 4},
         {**sent(2, elevated=True, transmit_priority=10), "message_sequence_number": 0, "block": 3},
-        {**plain, **sent(3, forwarded=True, destination_instance=None)},
+        {**plain, **sent(3, forwarded=True, destination_instance=None), "destination_of": "one of C and D"},
     ]
-    print_next({"as_of": AS_OF, "instance": "SQL1", "next": rows})
+    print_next({"as_of": AS_OF, "instance": "SQL1", "next": rows, "held_back": {}})
     said = capsys.readouterr().out
-    assert (
-        "Sent next at 2026-11-20T13:00:00Z: SQL1 (contract Contract, from_service InitiatorService)" in said
-    )
-    raised = "Order, number 0, raised from 7, block 3"
+    assert "Sent next at 2026-11-20T13:00:00Z: SQL1 (Contract Contract, Message type Order)" in said
+    to, target = "SQL2.C.TargetService", "?.C.TargetService (in one of C and D)"
+    service = "InitiatorService"
     assert cells(said) == [
-        ["1", "5", "Order, number 4", "SQL2.C.TargetService", "2026-11-20T12:01:00Z", "m1"],
-        ["2", "10", raised, "SQL2.C.TargetService", "2026-11-20T12:02:00Z", "m2"],
-        ["3", "5", "Order, unsequenced, forwarded", "C.TargetService", "2026-11-20T12:03:00Z", "m3"],
+        ["1", "5", "2026-11-20T12:01:00Z", service, to, "4", "m1"],
+        ["2 (block 3)", "10 (raised from 7)", "2026-11-20T12:02:00Z", service, to, "0", "m2"],
+        ["3", "5", "2026-11-20T12:03:00Z", f"{service} (only forwarded)", target, "", "m3"],
     ]
 
 

@@ -120,7 +120,7 @@ def test_a_queue_and_an_instance_open_with_their_order(seen: Browser) -> None:
     choice.select_by_index(len(choice.options) - 1)
     assert "nothing, the queue is off." in table(seen, "queue-top").text
     text = table(seen, "instance-top").text
-    assert "raised by waiting" in text
+    assert "raised from" in text
     assert "only forwarded" in text
     Select(seen.find_element(By.ID, "choose-instance")).select_by_index(1)
     assert first_column(seen, "instance-top") == ["1"]
