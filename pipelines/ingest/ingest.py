@@ -256,7 +256,11 @@ def ingest(
     remove_replaced(warehouse, replaced)
     remove_tried(warehouse, number)
     warehouse.mark_ids()
-    batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
+    if replaced:
+        completed = read_completed_batches(warehouse)
+    else:
+        batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
+        completed = CompletedBatches([*completed.batches, *batches])
     totals = Counter[str]()
     for count in counts:
         totals.update({**dict(zip(EVENT_COUNTS, count[1:5], strict=True)), **count[6]})
@@ -264,7 +268,7 @@ def ingest(
     told = [*EVENT_COUNTS, *sorted(totals.keys() - {*EVENT_COUNTS})]
     details = ", ".join(f"{totals[name]:,} {name}" for name in told)
     details = "; ".join([details, *new.describe_changes()])
-    return IngestResult(CompletedBatches([*completed.batches, *batches]), details, state)
+    return IngestResult(completed, details, state)
 
 
 def _read_inputs(

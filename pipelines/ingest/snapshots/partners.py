@@ -13,11 +13,12 @@ from pipelines.engine.frames import among, small_frame
 from pipelines.ingest.snapshots.sights import queue_of_view
 from pipelines.ingest.snapshots.view_events import SNAPSHOT
 from pipelines.state.messages import shown_last
+from pipelines.storage.batches import SNAPSHOTS as SNAPSHOTS_SOURCE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.placed import placed, without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
-from schemas.outputs import QUEUE_MONITORS, QUEUE_STATUSES, SNAPSHOTS
+from schemas.outputs import BATCHES, QUEUE_MONITORS, QUEUE_STATUSES, SNAPSHOTS
 from schemas.table import Table
 
 Key: TypeAlias = tuple[str, str, datetime]
@@ -155,16 +156,35 @@ def _just_before(taken_at: str) -> Column:
 def remove_replaced(warehouse: Warehouse, replaced: Sequence[Key]) -> None:
     """Remove snapshots from the tables that say what was taken, once the ledger is without them.
 
-    Until then they are found again, and the next batch does the same.
+    Until then they are found again, and the next batch does the same. No row of `batches` names newer data
+    than the newest snapshot that is left.
     """
+    if not replaced:
+        return
+    _limit_newest_data(warehouse, replaced)
     for table in (QUEUE_MONITORS, QUEUE_STATUSES, SNAPSHOTS):
-        if not replaced or not warehouse.exists(table):
+        if not warehouse.exists(table):
             continue
         rows = warehouse.read_with_own_names(table)
         [found] = collect_rows(among(rows, replaced, KEY).agg(F.min("batch").alias("batch")))
         if found["batch"] is not None:
             where = f"batch >= {found['batch']}"
             warehouse.replace(table, _without(rows.where(where), replaced), where=where)
+
+
+def _limit_newest_data(warehouse: Warehouse, replaced: Sequence[Key]) -> None:
+    views = read_views_that_count(warehouse, replaced)
+    [left] = collect_rows(views.agg(F.max("taken_at").alias("newest")))
+    newest = F.lit(left["newest"])
+    batches = warehouse.read(BATCHES)
+    is_of_snapshots = F.col("source") == SNAPSHOTS_SOURCE
+    beyond = batches.where(is_of_snapshots & (F.col("newest_data") > newest))
+    [found] = collect_rows(beyond.agg(F.min("batch").alias("batch")))
+    if found["batch"] is None:
+        return
+    where = f"batch >= {found['batch']}"
+    limited = F.when(is_of_snapshots, F.least("newest_data", newest)).otherwise(F.col("newest_data"))
+    warehouse.replace(BATCHES, batches.where(where).withColumn("newest_data", limited), where=where)
 
 
 def _without(rows: DataFrame, replaced: Sequence[Key]) -> DataFrame:

@@ -7,9 +7,10 @@ from pyspark.sql import functions as F
 
 from pipelines.config.snapshots.places import Places
 from pipelines.ingest.snapshots.partners import read_views_that_count, remove_replaced, without_replaced
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES
-from schemas.outputs import SNAPSHOTS
+from schemas.outputs import BATCHES, SNAPSHOTS
 from tests.support.drawn import Draw
 from tests.support.frames import instant
 
@@ -96,6 +97,36 @@ def test_rows_of_other_tables(draw: Draw, warehouse: Warehouse) -> None:
     )
     found = without_replaced(warehouse, ENDPOINT_FACTS, rows, REPLACED)
     assert sorted(row["event_id"] for row in found.collect()) == ["later", "logged", "writable"]
+
+
+def test_no_batch_names_newer_data_than_what_is_left(draw: Draw, warehouse: Warehouse) -> None:
+    """The newest snapshot is replaced; of the batches that others wrote nothing changes."""
+    batches = draw.rows(BATCHES, events=1, accepted=1, duplicates=0, rejected=0, bindings="b")
+    warehouse.replace(
+        BATCHES,
+        batches(
+            """
+            batch | source    | newest_data
+            1     | snapshots | 12:10
+            2     | messages  | 12:20
+            2     | snapshots | 12:15
+            3     | snapshots | 12:00
+            """
+        ),
+    )
+    of_now = "batch | instance | taken_at | view\n 1 | M2 | 12:10 | dbo.Q\n 2 | M2 | 12:15 | dbo.Q"
+    warehouse.replace(SNAPSHOTS, draw.rows(SNAPSHOTS, database="P", complete=True)(of_now))
+    remove_replaced(warehouse, REPLACED)
+    draw.require(warehouse.read(BATCHES), BATCHES)(
+        """
+        batch | source    | newest_data
+        1     | snapshots | 12:10
+        2     | messages  | 12:20
+        2     | snapshots | 12:10
+        3     | snapshots | 12:00
+        """
+    )
+    assert read_completed_batches(warehouse).newest_snapshot == instant("12:10")
 
 
 def test_views_that_count(draw: Draw, warehouse: Warehouse) -> None:

@@ -148,6 +148,18 @@ def test_the_writable_database_counts_whenever_its_capture_comes(tmp_path: Path)
         assert views_in(later) == views_in(once)
 
 
+def test_the_latest_moment_is_of_a_snapshot_that_counts(tmp_path: Path) -> None:
+    """The secondary was captured 20 s after the primary, whose capture comes a night later."""
+    project = CaptureProject(tmp_path, aliases=PARTNERS)
+    soon = NOON + timedelta(seconds=20)
+    add(project, "MILL2", "PressDB", soon, [ready(1, False, 0)], updateability="READ_ONLY")
+    project.schedule(soon.isoformat())
+    add(project, "MILL1", "PressDB", NOON, [ready(2, False, 0)], updateability="READ_WRITE")
+    assert "as_of is 2026-11-20T12:00:00Z, the latest" in project.nightly("latest").err
+    [run] = project.table("runs")
+    assert (run["as_of"], run["newest_data"]) == (NOON, NOON)
+
+
 def views_in(project: CaptureProject) -> list[tuple[datetime, str, str]]:
     """The views of snapshots that the warehouse has: moment, view, instance."""
     return sorted((row["taken_at"], row["view"], row["instance"]) for row in project.table("snapshots"))
