@@ -198,6 +198,20 @@ def test_what_a_later_capture_does_not_show(tmp_path: Path) -> None:
         assert outcome.err.count(words) == 1, (words, outcome.err)
 
 
+def test_a_message_that_is_shown_again_was_never_gone(tmp_path: Path) -> None:
+    """Also one whose endpoint no capture shows; a restore brings it back."""
+    project = CaptureProject(tmp_path)
+    found = []
+    for hour, numbers in enumerate([(1,), (), (1,)]):
+        shows = {"B": views(dbo_TargetQueue=[ready(number, False, 0) for number in numbers])}
+        project.add(capture_lines(shows, taken_at=at(60 * hour), id=f"{hour}" * 8), f"{hour}.jsonl")
+        if hour:
+            project.schedule(at(60).isoformat())
+            rows = project.table("unresolved")
+            found.append([row["reason"] for row in rows if row["as_of"] == at(60)])
+    assert found == [[], ["handle_unknown"]]
+
+
 def test_an_endpoint_is_not_older_than_a_complete_view_without_it(tmp_path: Path) -> None:
     """Its lifetime says that it was begun an hour before the first capture, which lacks it.
 

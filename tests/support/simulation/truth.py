@@ -217,13 +217,16 @@ class Truth:
         return answer
 
     def unresolved(self, as_of: datetime) -> set[str]:
-        """The ids of messages of transmission queues whose endpoint no capture shows."""
-        return {
-            f"{row.handle}/unknown/{row.number}"
-            for place in self.seen
-            for row in self.shown_at(place, as_of).transmission
-            if row.names is not None
-        }
+        """The ids of messages of transmission queues whose endpoint no capture shows.
+
+        One that a later capture shows with an earlier time was never gone, as after a restore.
+        """
+        found = set()
+        for place in self.seen:
+            later = [row for each in self._later(place, as_of) for row in each.transmission]
+            rows = [*self.shown_at(place, as_of).transmission, *[row for row in later if row.at < as_of]]
+            found |= {f"{row.handle}/unknown/{row.number}" for row in rows if row.names is not None}
+        return found
 
     def restored(self, as_of: datetime) -> set[str]:
         """The ids of messages that a restore brought back together with their endpoint, after as_of."""
