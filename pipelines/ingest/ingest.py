@@ -476,9 +476,10 @@ def _plan_batch(
         binding_periods=binding_periods(settings.written_catalog, settings.catalog_history),
         has_queue_events=completed.has_queue_events or queue_events > 0,
         has_views_by_hand=any(isinstance(each, Snapshot) for each in settings.snapshot_entries),
-        # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now,
-        # and so can rows closed by a snapshot that does not count any more.
-        starts_over=bool(replaced) or (not completed.has_queue_events and queue_events > 0),
+        # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
+        # Closed rows of databases that are left out stay only where all rows are read.
+        starts_over=bool(replaced and settings.places.left_out)
+        or (not completed.has_queue_events and queue_events > 0),
         replaced=replaced,
     )
 

@@ -14,7 +14,7 @@ from pipelines.engine.frames import empty_frame, union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
-from pipelines.ingest.snapshots.partners import Key, without_replaced
+from pipelines.ingest.snapshots.partners import Key, find_first_batch, without_replaced
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import NO_PLACES, Warehouse
@@ -26,10 +26,10 @@ from schemas.table import Table
 KEYS = {
     MESSAGES.name: ["message_id"],
     ENDPOINT_FACTS.name: ["conversation_id"],
-    QUEUE_FACTS.name: TRANSACTION,
+    QUEUE_FACTS.name: [*QUEUE_FACTS.key],
     ENDPOINTS.name: ["conversation_id"],
 }
-"""The key of the rows that close together, by table."""
+"""The key by which late rows move, by table; queue events without a transaction move, too."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class Batch:
         bindings: the catalog's (instance, database, service, queue), the newest.
         binding_periods: the same of all times.
         has_queue_events: `Ledger.has_queue_events`, with this batch.
-        starts_over: the first queue events, or a snapshot that does not count any more, change the meaning of
-            all rows, so all are read and written.
+        starts_over: all rows are read and written, as the first queue events change the meaning of all.
         places: databases that are left out: their events are written, and nothing is made of them.
         has_views_by_hand: whether snapshots may have rows that RETENTION keeps.
         replaced: snapshots that earlier batches took and that do not count any more.
@@ -96,25 +95,33 @@ class Rows:
     Attributes:
         new: accepted events of the batch, with `batch`.
         open: open rows of earlier batches.
-        late: closed rows of earlier batches that new events refer to.
+        late: closed rows of earlier batches that new events refer to, and those that were written since a
+            snapshot was taken that does not count any more: no others can follow from it.
+        counting: late rows without what such snapshots show; None if all of them count.
     """
 
     table: Table
     new: DataFrame | None
     open: DataFrame | None
     late: DataFrame | None
+    counting: DataFrame | None = None
 
     def all(self, warehouse: Warehouse) -> DataFrame:
-        """All of them, with the columns of an accepted event and `batch`."""
-        return union_batches(warehouse, self.table, self.new, self.open, self.late)
+        """All that count, with the columns of an accepted event and `batch`."""
+        return union_batches(warehouse, self.table, self.new, self.open, self._late)
 
     def each_once(self, warehouse: Warehouse) -> DataFrame:
         """As `all`, also after the table is written: late rows are then among the open rows, too."""
-        if self.open is None or self.late is None:
+        late = self._late
+        if self.open is None or late is None:
             return self.all(warehouse)
         event = list(self.table.key)
-        still_there = self.open.join(self.late.select(*event), event, "left_anti")
-        return union_batches(warehouse, self.table, self.new, still_there, self.late)
+        still_there = self.open.join(late.select(*event), event, "left_anti")
+        return union_batches(warehouse, self.table, self.new, still_there, late)
+
+    @property
+    def _late(self) -> DataFrame | None:
+        return self.late if self.counting is None else self.counting
 
 
 def union_batches(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> DataFrame:
@@ -165,13 +172,30 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         new[table.name] for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS)
     )
     has_closed_rows = batch.number > 1 and not batch.starts_over
+    since = find_first_batch(warehouse, batch.replaced) or batch.number
 
-    def late(table: Table, ids: Sequence[DataFrame | None], key: Sequence[str]) -> DataFrame | None:
+    def referred(table: Table, ids: Sequence[DataFrame | None], key: Sequence[str]) -> list[DataFrame]:
+        """The closed rows that new events refer to, without those that are read anyway."""
         frames = [frame for frame in ids if frame is not None]
         if not has_closed_rows or not frames:
-            return None
-        closed = warehouse.read(table).where(f"closed_on is not null and fold < {batch.number}")
-        return materialize(select_closed_rows(closed, union_all(frames), key, batch.lookback))
+            return []
+        closed = warehouse.read(table).where(f"closed_on is not null and fold < {since}")
+        return [select_closed_rows(closed, union_all(frames), key, batch.lookback)]
+
+    def late(table: Table, ids: Sequence[DataFrame | None], key: Sequence[str]) -> DataFrame | None:
+        found = referred(table, ids, key)
+        if has_closed_rows and batch.replaced:
+            is_since = f"closed_on is not null and fold >= {since} and fold < {batch.number}"
+            found.append(warehouse.read(table).where(is_since))
+        return materialize(union_all(found)) if found else None
+
+    def arrivals() -> DataFrame | None:
+        """The arrivals of messages that are closed already, which a late creation needs."""
+        found = referred(MESSAGES, [created], ["conversation_id"])
+        return materialize(union_all(found)) if found else None
+
+    def counting(table: Table, found: DataFrame) -> DataFrame:
+        return without_replaced(warehouse, table, found, batch.replaced) if batch.replaced else found
 
     def before(table: Table) -> DataFrame | None:
         """The open rows of earlier batches, and the rows of an interrupted attempt at this batch."""
@@ -182,11 +206,11 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
             rows = rows.where(f"closed_on is null or fold = {batch.number}")
         if table is ENDPOINTS:
             return rows  # they have no column `batch`
-        rows = rows.where(f"batch < {batch.number}")
-        return without_replaced(warehouse, table, rows, batch.replaced) if batch.replaced else rows
+        return counting(table, rows.where(f"batch < {batch.number}"))
 
     def rows(table: Table, closed: DataFrame | None) -> Rows:
-        return Rows(table, new[table.name], before(table), closed)
+        left = materialize(counting(table, closed)) if closed is not None and batch.replaced else None
+        return Rows(table, new[table.name], before(table), closed, left)
 
     conversation_ids = [
         events.select("conversation_id", "event_time")
@@ -197,13 +221,12 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     if batch.views is not None and has_closed_rows and conversation_ids:
         message_ids.append(_closed_messages_in_snapshots(warehouse, union_all(conversation_ids)))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
-    late_messages, late_conversations, known_late, arrivals = run_concurrently(
+    late_messages, late_conversations, known_late, of_created = run_concurrently(
         warehouse.spark,
         partial(late, MESSAGES, message_ids, KEYS[MESSAGES.name]),
         partial(late, ENDPOINT_FACTS, conversation_ids, KEYS[ENDPOINT_FACTS.name]),
         partial(late, ENDPOINTS, conversation_ids, KEYS[ENDPOINTS.name]),
-        # A late creation needs the arrivals of messages that are closed already.
-        partial(late, MESSAGES, [created], ["conversation_id"]),
+        arrivals,
     )
     messages = rows(MESSAGES, late_messages)
     transaction_ids = []
@@ -221,10 +244,10 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     return WorkingSet(
         messages=messages,
         conversations=rows(ENDPOINT_FACTS, late_conversations),
-        transactions=rows(QUEUE_FACTS, late(QUEUE_FACTS, transaction_ids, KEYS[QUEUE_FACTS.name])),
+        transactions=rows(QUEUE_FACTS, late(QUEUE_FACTS, transaction_ids, TRANSACTION)),
         known=union_batches(warehouse, ENDPOINTS, before(ENDPOINTS), known_late),
         known_late=known_late,
-        arrivals=arrivals,
+        arrivals=of_created,
     )
 
 

@@ -1,5 +1,6 @@
 """The rows that a batch reads: new events, open rows, and closed rows that new events refer to."""
 
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
+from pipelines.ingest.snapshots.partners import Key
 from pipelines.ingest.working_set import Batch, Rows, WorkingSet, read_working_set, union_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -133,17 +135,25 @@ NEW = {
 }
 
 
-def working_set(draw: Draw, folder: Path, *, starts_over: bool) -> WorkingSet:
-    """That of the second batch."""
+def working_set(
+    draw: Draw,
+    folder: Path,
+    *,
+    stored: Mapping[str, str] = STORED,
+    number: int = 2,
+    starts_over: bool = False,
+    replaced: Sequence[Key] = (),
+) -> WorkingSet:
+    """That of a batch with NEW events; drawings of tables say what is stored."""
     warehouse = Warehouse(draw.session, str(folder))
-    for name, drawing in STORED.items():
+    for name, drawing in stored.items():
         warehouse.replace(TABLES[name], rows_of(draw, TABLES[name], drawing))
     events = {
         name: rows_of(draw, TABLES[name], drawing).select(*CONTRACTS[name].names)
         for name, drawing in NEW.items()
     }
     batch = Batch(
-        number=2,
+        number=number,
         events=events,
         view_events={},
         new_views=None,
@@ -155,6 +165,7 @@ def working_set(draw: Draw, folder: Path, *, starts_over: bool) -> WorkingSet:
         binding_periods=[],
         has_queue_events=True,
         starts_over=starts_over,
+        replaced=replaced,
     )
     return read_working_set(warehouse, batch, same)
 
@@ -165,7 +176,7 @@ def ids(rows: DataFrame | None, name: str = "event_id") -> list[str] | None:
 
 def test_what_a_batch_reads(draw: Draw, tmp_path: Path) -> None:
     """A late message brings the outcomes of transactions that received it, a late creation its arrivals."""
-    found = working_set(draw, tmp_path, starts_over=False)
+    found = working_set(draw, tmp_path)
     assert ids(found.messages.new) == ["new 1", "new 2", "new 3"]
     assert ids(found.messages.open) == ["moved", "open"]
     assert ids(found.messages.late) == ["late"]
@@ -176,6 +187,40 @@ def test_what_a_batch_reads(draw: Draw, tmp_path: Path) -> None:
     assert ids(found.transactions.late) == ["late", "late new", "late take", "late too"]
     assert ids(found.known, "conversation_id") == ["c1", "c3"]
     assert ids(found.known_late, "conversation_id") == ["c3"]
+
+
+def test_rows_since_a_snapshot_that_does_not_count_any_more(draw: Draw, tmp_path: Path) -> None:
+    """Closed rows of its batch and of later ones are read, whatever new events refer to."""
+    replaced = [("M2", "x", instant("12:00"))]
+    stored = {
+        "snapshots": """
+            batch | instance | taken_at | view
+            3     | M2       | 12:00    | dbo.Q
+            2     | M2       | 11:00    | dbo.Q
+        """,
+        "message_events": """
+            event_id | message_id | instance | shown_queue | seen_at | batch | fold | closed_on
+            before   | m1         | M2       | -           | -       | 1     | 2    | 2026-11-18
+            late     | m2         | M2       | -           | -       | 1     | 2    | 2026-11-18
+            since    | m3         | M2       | -           | -       | 1     | 3    | 2026-11-18
+            shown    | m4         | M2       | Q           | 12:00   | 3     | 4    | 2026-11-18
+            open     | m5         | M2       | Q           | 12:00   | 3     | 4    | -
+            attempt  | m6         | M2       | -           | -       | 1     | 5    | 2026-11-18
+        """,
+        "endpoints": """
+            conversation_id | fold | closed_on
+            c1              | 2    | 2026-11-18
+            c3              | 3    | 2026-11-18
+        """,
+    }
+    found = working_set(draw, tmp_path, stored=stored, number=5, replaced=replaced)
+    assert ids(found.messages.late) == ["late", "shown", "since"]
+    assert ids(found.messages.counting) == ["late", "since"]
+    assert ids(found.messages.open) == ["attempt"]
+    assert ids(found.messages.all(Warehouse(draw.session, "/nowhere"))) == [
+        *("attempt", "late", "new 1", "new 2", "new 3", "since")
+    ]
+    assert ids(found.known_late, "conversation_id") == ["c1", "c3"]
 
 
 def test_the_first_queue_events_have_all_rows_read(draw: Draw, tmp_path: Path) -> None:

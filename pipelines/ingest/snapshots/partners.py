@@ -45,6 +45,16 @@ def find_replaced(warehouse: Warehouse, snapshots: Iterable[ServerSnapshot], bat
     return sorted((row["instance"], row["database"], row["taken_at"]) for row in rows)
 
 
+def find_first_batch(warehouse: Warehouse, replaced: Sequence[Key]) -> int | None:
+    """Find the first batch that took one of some snapshots; None if none did."""
+    if not replaced:
+        return None
+    taken = among(warehouse.read_with_own_names(SNAPSHOTS), replaced, KEY)
+    [found] = collect_rows(taken.agg(F.min("batch").alias("batch")))
+    batch: int | None = found["batch"]
+    return batch
+
+
 def read_views_that_count(warehouse: Warehouse, replaced: Sequence[Key]) -> DataFrame:
     """The rows of `snapshots` without those of some snapshots, under the names that databases go by."""
     if not replaced:
