@@ -42,12 +42,13 @@ def _remark(row: Row) -> str | None:
     return ", ".join([*remarks, *([] if row["endpoints"] else ["unused"])]) or None
 
 
+DATABASE = place_column("Database", ("instance", "database"))
 RULES = Table(
     "rules",
     "Rules and what they decide",
     [
         Column("Rule", "name", _rule, ("rule_name", "level")),
-        place_column("Database", ("instance", "database")),
+        DATABASE,
         column("Level", "level", "level"),
         Column("Remark", "text", _remark, is_flagged=lambda row: True),
         Column(
@@ -67,6 +68,45 @@ RULES = Table(
     ],
     first="first rule versions by database and name",
 )
+COMPARED = [
+    DATABASE,
+    column("Taken at", "moment", "taken_at"),
+    column("What", "word", "what"),
+    column("Name", "name", "name"),
+    column("On the server", "text", "server"),
+    column("Here", "text", "here"),
+]
+DIFFERENCES = {
+    "changes": Table(
+        "changes",
+        "Changes between snapshots",
+        [
+            DATABASE,
+            column("Kind", "word", "kind"),
+            column("Name", "name", "name"),
+            column("Attribute", "word", "attribute"),
+            column("Snapshot before", "moment", "before"),
+            column("At", "moment", "at"),
+            column("Old", "text", "old"),
+            column("New", "text", "new"),
+        ],
+    ),
+    "rules": Table("rule-differences", "Rules that differ", COMPARED),
+    "catalog": Table("catalog-differences", "Catalog entries that differ", COMPARED),
+    "levels": Table(
+        "level-differences",
+        "Levels that differ",
+        [
+            DATABASE,
+            *KIND_COLUMNS,
+            column("Level from", "word", "level_source"),
+            column("Server's level", "level", "server"),
+            column("Our level", "level", "here"),
+            column("Endpoints", "count", "endpoints"),
+        ],
+    ),
+}
+"""The tables of differences, by their keys in the answer."""
 LEAKING = Table(
     "leaking",
     "The oldest of them",

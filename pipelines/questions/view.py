@@ -10,15 +10,14 @@ from pipelines.activation.queues_off import off_sentence
 from pipelines.blocks.tables import Id
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import print_answer, print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
-from pipelines.questions.changes import CHANGE_COLUMNS
-from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
 from pipelines.questions.leaks import SINCE_NOT_KNOWN, leak_sentences
 from pipelines.questions.open_messages import NAMES, SCHEDULES
 from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.tables import (
+    DIFFERENCES,
     LEAKING,
     RECEIVED,
     REJECTED,
@@ -174,17 +173,8 @@ def print_waiting(
 def print_differences(found: Row, *, wide: bool = False) -> None:
     """Print the differences to standard output."""
     console = open_console(wide=wide)
-    parts = (
-        ("changes", "Changes between snapshots", CHANGE_COLUMNS),
-        ("rules", "Rules that differ", DIFFERENCE_COLUMNS),
-        ("catalog", "Catalog entries that differ", DIFFERENCE_COLUMNS),
-        ("levels", "Levels that differ: the server's, and ours", LEVEL_COLUMNS),
-    )
-    for name, title, columns in parts:
-        if found[name]:
-            print_rows(console, title, found[name], columns)
-        else:
-            console.print(f"{title}: none", soft_wrap=True)
+    for part, table in DIFFERENCES.items():
+        print_answer(console, table, found[part])
     for row in found["rules_not_known"]:
         console.print(
             f"{format_database((row['instance'], row['database']))}: not all its rules are known, so its "
