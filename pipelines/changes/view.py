@@ -1,43 +1,98 @@
 """Tell what changed between two as_ofs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from pipelines.blocks.tables import Column, Row, Table, column, place_column
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import escape_line, open_console
 from pipelines.console.wording import format_count, format_criteria, format_database, format_list
 from pipelines.why.causes.cause import ORDER
 from pipelines.why.view import format_place
 
-Row = Mapping[str, Any]
 MOST = 3
 """Databases that the line about conversations names."""
-COLUMNS = {
-    "rules": ("change", "instance", "database", "name", "at", "old", "new"),
-    "catalog": ("instance", "database", "kind", "name", "attribute", "at", "old", "new"),
-    "conversations": ("instance", "database", "begun", "gone", "unread_gone"),
-    "places": (
-        "kind",
-        "instance",
-        "database",
-        "queue",
-        "messages_then",
-        "messages_now",
-        "oldest_seconds_then",
-        "oldest_seconds_now",
-        "arrived_at_least",
-        "arrived_at_most",
-        "received_at_least",
+DATABASE = place_column("Database", ("instance", "database"))
+PLACE = Column("Place", "text", format_place, ("kind", "instance", "database", "queue"))
+AT = column("At", "moment", "at")
+
+
+def _criteria(head: str, key: str) -> Column:
+    """Make a column of the level and criteria of a rule; null is no rule."""
+
+    def value(row: Row) -> str | None:
+        rule = row[key]
+        if rule is None:
+            return None
+        names = [rule[name] for name in ("contract", "local_service", "remote_service")]
+        return f"level {rule['level']}, {format_criteria(names)}"
+
+    return Column(head, "text", value, (key,))
+
+
+TABLES = {
+    "rules": Table(
+        "rules-changed",
+        "Rules that changed",
+        [
+            column("Change", "word", "change"),
+            DATABASE,
+            column("Rule", "name", "name"),
+            AT,
+            _criteria("Old", "old"),
+            _criteria("New", "new"),
+        ],
+    ),
+    "catalog": Table(
+        "catalog-changed",
+        "What snapshots show otherwise",
+        [
+            DATABASE,
+            column("Kind", "word", "kind"),
+            column("Name", "name", "name"),
+            column("Attribute", "word", "attribute"),
+            AT,
+            column("Old", "text", "old"),
+            column("New", "text", "new"),
+        ],
+    ),
+    "conversations": Table(
+        "conversations-changed",
+        "Conversations",
+        [
+            DATABASE,
+            column("Began", "count", "begun"),
+            column("Ended", "count", "gone"),
+            column("Messages gone unread", "count", "unread_gone"),
+        ],
+    ),
+    "places": Table(
+        "places-changed",
+        "Places",
+        [
+            PLACE,
+            column("Messages then", "count", "messages_then"),
+            column("Messages now", "count", "messages_now"),
+            column("Oldest then", "duration", "oldest_seconds_then"),
+            column("Oldest now", "duration", "oldest_seconds_now"),
+            column("Arrived, at least", "count", "arrived_at_least"),
+            column("Arrived, at most", "count", "arrived_at_most"),
+            column("Received, at least", "count", "received_at_least"),
+        ],
     ),
 }
-OF_FINDINGS = ("code", "severity", "kind", "instance", "database", "queue", "messages", "conversations")
-TITLES = {
-    "rules": "Rules that changed",
-    "catalog": "What snapshots show otherwise",
-    "conversations": "Conversations",
-    "places": "Places",
-}
+"""The tables of changes, by their keys in the answer."""
+FINDINGS = Table(
+    "findings-changed",
+    "Findings",
+    [
+        column("Finding", "name", "code"),
+        column("Severity", "word", "severity"),
+        PLACE,
+        column("Messages", "count", "messages"),
+        column("Conversations", "count", "conversations"),
+    ],
+)
 
 
 def print_changes(changes: Row) -> None:
@@ -45,13 +100,12 @@ def print_changes(changes: Row) -> None:
     console = open_console()
     for line in describe_changes(changes):
         console.print(escape_line(line), soft_wrap=True)
-    for part, columns in COLUMNS.items():
-        rows = [_with_criteria(row) for row in changes[part]]
-        if rows:
-            print_rows(console, TITLES[part], rows, columns)
+    for part, table in TABLES.items():
+        if changes[part]:
+            print_answer(console, table, changes[part])
     for part, title in (("new", "New findings"), ("gone", "Findings that are gone")):
         if rows := changes["findings"][part]:
-            print_rows(console, title, rows, OF_FINDINGS)
+            print_answer(console, FINDINGS.with_title(title), rows)
 
 
 def describe_changes(changes: Row) -> list[str]:
@@ -104,13 +158,3 @@ def _fact(row: Row) -> str:
         thing = f"{row['kind']} {row['name']!r} of {thing}"
     old, new = (each or "not there" for each in (row["old"], row["new"]))
     return f"{row['attribute']} of {thing} was {old} and is {new}"
-
-
-def _with_criteria(row: Row) -> Row:
-    """The row with what a rule asks for as text."""
-    return {name: _criteria(value) if isinstance(value, dict) else value for name, value in row.items()}
-
-
-def _criteria(rule: Row) -> str:
-    names = [rule[name] for name in ("contract", "local_service", "remote_service")]
-    return f"level {rule['level']}, {format_criteria(names)}"
