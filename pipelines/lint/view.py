@@ -5,12 +5,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.console.tables import Sheet, print_table
+from pipelines.blocks.tables import Column, Row, Table, column
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal
 from pipelines.console.wording import format_count, format_database
 from pipelines.lint.findings import Finding, Severity
 
-COLUMNS = ("severity", "code", "where", "finding, and what to do")
+
+def _where(row: Row) -> str:
+    if row["file"]:
+        return f"{row['file']}:{row['line']}"
+    return format_database((row["instance"], row["database"]))
+
+
+FINDINGS = Table(
+    "lint",
+    "",
+    [
+        column("Severity", "word", "severity"),
+        column("Code", "name", "code"),
+        Column("Where", "text", _where, ("file", "line", "instance", "database")),
+        Column(
+            "Finding, and what to do",
+            "lines",
+            lambda row: tuple(f"{row['sentence']}\nfix: {row['fix']}".split("\n")),
+            ("sentence", "fix"),
+        ),
+    ],
+    is_last=lambda row: True,
+)
 
 
 def from_here(path: str) -> str:
@@ -54,13 +77,7 @@ def print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
     if not findings:
         console.print("no findings")
         return
-    rows = []
-    for finding in findings:
-        place = finding.location
-        where = f"{place.file}:{place.line}" if place else format_database(finding.database_key)
-        told = f"{finding.sentence}\nfix: {finding.fix}".split("\n")
-        rows.append((str(finding.severity), finding.code.id, where, tuple(told)))
-    print_table(console, "", Sheet(COLUMNS, rows, range(len(rows))))
+    print_answer(console, FINDINGS, map(plain, findings))
     counts = [
         format_count(sum(finding.severity is each for finding in findings), str(each))
         for each in sorted(Severity, reverse=True)
