@@ -1,16 +1,17 @@
 """Explanations as text on a terminal."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from pipelines.blocks.tables import KIND_COLUMNS, Column, Table, column
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.invocation import command_line
-from pipelines.console.short_ids import id_of
-from pipelines.console.tables import Sheet, print_table
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database, format_list
 from pipelines.explain.endpoint import LISTED_STEPS, SERVER, Endpoint, Outcome, Step
@@ -27,8 +28,35 @@ STATES = {
 }
 NOT_KNOWN = "not known"
 UNKNOWN_SIDE = "a side that is not known"
-STEP_COLUMNS = ("step", "contract", "local service", "remote service", "found", "near misses and other times")
-CONVERSATION_COLUMNS = ("conversation", "endpoint", "level", "ready messages", "oldest arrival", "decides")
+STEPS = Table(
+    "steps",
+    "",
+    [
+        column("Step", "level", "step"),
+        *KIND_COLUMNS,
+        column("Found", "lines", "found"),
+        column("Near misses and other times", "lines", "misses"),
+    ],
+)
+"""The steps of the ladder, with what a rule at each asks for."""
+CONVERSATIONS = Table(
+    "conversations",
+    "",
+    [
+        column("Conversation", "id", "conversation_id"),
+        column("Endpoint", "text", "side"),
+        column("Level", "level", "priority"),
+        column("Ready messages", "count", "messages"),
+        column("Oldest arrival", "moment", "oldest_arrival"),
+        Column(
+            "Decides",
+            "text",
+            lambda row: "gives the group its level" if row["decides"] else None,
+            ("decides",),
+        ),
+    ],
+)
+"""The conversations of a group."""
 Explanation: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
@@ -163,7 +191,7 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
 
 def _print_steps(console: Terminal, endpoint: Endpoint) -> None:
     """Print the steps of the ladder that have a rule, or nearly, and name the others in one line each."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     bare: list[str] = []
     unknown: list[str] = []
     for step in endpoint.steps:
@@ -172,11 +200,17 @@ def _print_steps(console: Terminal, endpoint: Endpoint) -> None:
             is_listed = endpoint.rules_known or step.step <= LISTED_STEPS
             (bare if is_listed else unknown).append(str(step.step))
             continue
-        criteria = (step.contract, step.local_service, step.remote_service)
-        wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
-        rows.append([step.step, *wanted, (*candidates, *_format_hit(step, endpoint)), misses])
+        asked = {name: getattr(step, name) for name in CRITERIA}
+        rows.append(
+            {
+                "step": step.step,
+                **{name: "ANY" if value is None else value or NOT_KNOWN for name, value in asked.items()},
+                "found": (*candidates, *_format_hit(step, endpoint)),
+                "misses": misses or None,
+            }
+        )
     if rows:
-        print_table(console, "", Sheet(STEP_COLUMNS, rows))
+        print_answer(console, STEPS, rows)
     for numbers, said in ((bare, "No rule at {}."), (unknown, "Whether there is a rule at {} is not known.")):
         if numbers:
             every = len(numbers) == len(endpoint.steps)
@@ -303,17 +337,10 @@ def _print_group(console: Terminal, group: Group, *, sides_known: bool = True) -
         _print(console, f"While its messages waited, {sentence}.")
     _print_ahead(console, "groups", group.ahead)
     rows = [
-        (
-            id_of("conversation_id", one.conversation_id),
-            ("initiator" if one.is_initiator else "target") if sides_known else NOT_KNOWN,
-            one.priority,
-            one.messages,
-            one.oldest_arrival,
-            "gives the group its level" if one.decides else None,
-        )
+        {**asdict(one), "side": ("initiator" if one.is_initiator else "target") if sides_known else NOT_KNOWN}
         for one in group.listed
     ]
-    print_table(console, "", Sheet(CONVERSATION_COLUMNS, rows))
+    print_answer(console, CONVERSATIONS, rows)
     if group.conversations > len(group.listed):
         _print(
             console, f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}"
