@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.activation.queues_off import off_sentence
 from pipelines.activation.read import unconfigured_monitors
+from pipelines.blocks.tables import Column, Table, column
 from pipelines.changes.read import read_changes_before
 from pipelines.changes.view import describe_changes
 from pipelines.config.catalog import Catalog
@@ -17,7 +18,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter, queue_text
 from pipelines.console.invocation import command_line
-from pipelines.console.tables import print_answer, print_rows
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
@@ -64,9 +65,18 @@ MOST_STATUSES = 10
 """Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
 """Messages of each schedule that are printed."""
-NOT_READY = "held by a lock or a queue that is off"
-"""Messages of locked groups and of queues that are off; of an instance, those that wait for such a queue."""
-WAITS = ("where", "messages", NOT_READY, "highest level", "oldest since")
+WAITING = Table(
+    "waiting",
+    "Waiting",
+    [
+        column("Where", "text", "where"),
+        column("Messages", "count", "messages"),
+        # Of locked groups and of queues that are off; of an instance, those that wait for such a queue.
+        Column("Held by a lock or a queue that is off", "count", lambda row: row["held"] or None, ("held",)),
+        column("Highest level", "level", "level"),
+        Column("Oldest since", "moment", lambda row: row["oldest"].replace(microsecond=0), ("oldest",)),
+    ],
+)
 
 
 def print_summary(
@@ -157,9 +167,8 @@ def _print_waits(
     if not waits:
         _print_line(console, f"No queue and no instance has a message that waits at {format_instant(as_of)}.")
         return
-    rows = [{**row, "oldest since": row["oldest"].replace(microsecond=0)} for row in waits[:MOST_WAITING]]
-    columns = [name for name in WAITS if name != NOT_READY or any(row[NOT_READY] for row in rows)]
-    print_rows(console, f"Waiting at {format_instant(as_of)}", rows, columns)
+    table = WAITING.with_title(f"{WAITING.title} at {format_instant(as_of)}")
+    print_answer(console, table, waits[:MOST_WAITING])
     if len(waits) > MOST_WAITING:
         more = format_count(len(waits) - MOST_WAITING, "more place")
         _print_line(console, f"and {more}: {command('waiting')}")
@@ -169,7 +178,7 @@ def _print_first_rows(
     console: Terminal, warehouse: Warehouse, catalog: Catalog, waits: Sequence[Row], as_of: datetime
 ) -> None:
     """Print the first rows of the longest queue and of the longest instance."""
-    able = [row for row in waits if row["messages"] > (row[NOT_READY] or 0)]
+    able = [row for row in waits if row["messages"] > row["held"]]
     received, sent = _ask_concurrently(
         warehouse,
         as_of,
@@ -241,8 +250,8 @@ def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         .groupBy(*QUEUE)
         .agg(
             F.sum("messages").alias("messages"),
-            F.sum(held).alias(NOT_READY),
-            F.max("priority").alias("highest level"),
+            F.sum(held).alias("held"),
+            F.max("priority").alias("level"),
             F.min("oldest_arrival").alias("oldest"),
         )
     )
@@ -258,12 +267,12 @@ def _read_instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -
         .groupBy("instance")
         .agg(
             F.count(F.lit(1)).alias("messages"),
-            F.max("level").alias("highest level"),
+            F.max("level").alias("level"),
             F.min("since").alias("oldest"),
         )
     )
     return [
-        {**row, "where": f"{row['instance']} (to send)", NOT_READY: held[row["instance"]] or None}
+        {**row, "where": f"{row['instance']} (to send)", "held": held[row["instance"]]}
         for row in collect_rows(rows)
     ]
 
@@ -279,8 +288,7 @@ def _read_first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime
     schedule = read_open(warehouse, TRANSMISSION, as_of)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
-        held_back = row[NOT_READY] or 0
-        yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS, held_back=held_back))
+        yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS, held_back=row["held"]))
 
 
 def _read_statuses(warehouse: Warehouse, as_of: datetime) -> list[Row]:

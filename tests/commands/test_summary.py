@@ -68,7 +68,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     assert waits[:3] == [
         ["SQL1.A.OrderQueue", "14", "2", "9", "2026-11-20T11:48:00Z"],
         ["SQL1 (to send)", "3", "", "10", "2026-11-20T12:02:00Z"],
-        ["SQL1.A.[Queue 0]", "1", "0", "5", "2026-11-20T11:59:00Z"],
+        ["SQL1.A.[Queue 0]", "1", "", "5", "2026-11-20T11:59:00Z"],
     ]
     assert len(waits) == MOST_WAITING
     waiting = command_line("waiting", "--as-of", "2026-11-20T13:00:00Z", config=config)
