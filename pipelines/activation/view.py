@@ -1,13 +1,13 @@
 """Print the activation of one queue."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from pipelines.activation.queues_off import rolled_back_sentence, waiting_sentence
 from pipelines.blocks.tables import Column, Table, column, place_column
 from pipelines.config.instants import format_instant, format_written
-from pipelines.console.tables import Sheet, print_table
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_queue
 
@@ -43,7 +43,20 @@ ADVICE = Table(
     first="queues that were longest in need of a reader",
 )
 """On the page; the console prints one queue."""
-COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "a monitor would")
+RUNS = Table(
+    "activation-runs",
+    "Runs of checks",
+    [
+        Column("From", "text", lambda row: _milliseconds(row["first_check"]), ("first_check",)),
+        Column("Until", "text", lambda row: _milliseconds(row["until"]), ("until",)),
+        column("Checks", "count", "checks"),
+        column("Trigger", "name", "trigger"),
+        column("Reason", "name", "reason"),
+        column("Ready", "count", "ready_messages"),
+        column("Tasks", "count", "running_tasks"),
+        column("A monitor would", "text", "action"),
+    ],
+)
 NOT_KNOWN = "not known"
 
 
@@ -77,7 +90,9 @@ def _print_runs(console: Terminal, report: Mapping[str, Any], start: datetime, e
     console.print(
         "   + start or notify a reader   - wait, a notification is pending   # wait, max_queue_readers run",
     )
-    print_table(console, f"{len(runs)} runs of checks", _sheet(report["mode"], runs))
+    start_one = "start a reader" if report["mode"] == "internal" else "send a notification"
+    rows = [{**run, "action": run["suppressed_by"] or start_one} for run in runs[:FIRST_RUNS]]
+    print_answer(console, RUNS.with_title(f"{len(runs)} runs of checks"), rows)
     if len(runs) > FIRST_RUNS:
         console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
 
@@ -95,23 +110,6 @@ def draw_runs(runs: Iterable[Mapping[str, Any]], start: datetime, end: datetime)
     return "".join(MARKS[weights[weight]] for weight in bins)
 
 
-def _sheet(mode: str, runs: Sequence[Mapping[str, Any]]) -> Sheet:
-    rows = [
-        (
-            f"{run['first_check']:%d %H:%M:%S.%f}"[:-3],
-            f"{run['until']:%d %H:%M:%S.%f}"[:-3],
-            f"{run['checks']:,}",
-            run["trigger"],
-            run["reason"],
-            f"{run['ready_messages']:,}",
-            str(run["running_tasks"]),
-            run["suppressed_by"] or ("start a reader" if mode == "internal" else "send a notification"),
-        )
-        for run in runs[:FIRST_RUNS]
-    ]
-    return Sheet(COLUMNS, rows)
-
-
 def _monitor(row: Mapping[str, Any]) -> str:
     """The monitor as a snapshot shows it."""
     waiting, running = row["tasks_waiting"], row["tasks_running"]
@@ -127,6 +125,10 @@ def _monitor(row: Mapping[str, Any]) -> str:
 
 def _known(moment: datetime | None) -> str:
     return NOT_KNOWN if moment is None else format_written(moment)
+
+
+def _milliseconds(moment: datetime) -> str:
+    return f"{moment:%d %H:%M:%S.%f}"[:-3]
 
 
 def _minute(moment: datetime) -> str:

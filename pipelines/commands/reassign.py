@@ -3,14 +3,36 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from pipelines.blocks.tables import Column, Table, column, place_column
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser, instant
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import Sheet, print_table
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import open_console
 from pipelines.ladder.reassign import Reassignment, reassign
 from pipelines.storage.lock import only_writer
+
+KIND_KEYS = ("instance", "database", "old_level", "old_rule", "new_level", "new_rule", "endpoints")
+"""The values of a kind of change, in order."""
+
+
+def _rule(key: str) -> Column:
+    return Column("By rule", "name", lambda row: row[key] or "no rule", (key,))
+
+
+KINDS = Table(
+    "reassigned",
+    "",
+    [
+        place_column("Database", ("instance", "database")),
+        column("Level was", "level", "old_level"),
+        _rule("old_rule"),
+        column("Becomes", "level", "new_level"),
+        _rule("new_rule"),
+        column("Endpoints", "count", "endpoints"),
+    ],
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -51,9 +73,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _show_kinds(outcome: Reassignment) -> None:
-    columns = ("instance", "database", "level was", "by rule", "becomes", "by rule", "endpoints")
-    rows = [["no rule" if value is None else value for value in kind] for kind in outcome.kinds]
     console = open_console()
-    print_table(console, "", Sheet(columns, rows))
+    print_answer(console, KINDS, [dict(zip(KIND_KEYS, kind, strict=True)) for kind in outcome.kinds])
     if outcome.all_kinds > len(outcome.kinds):
         console.print(f"... and {outcome.all_kinds - len(outcome.kinds):,} more kinds of change")
