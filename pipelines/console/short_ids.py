@@ -10,22 +10,6 @@ SHORT = 8
 """Characters of a short id: what stands before the first dash of a GUID."""
 MADE_UP = re.compile(rf"([0-9A-Fa-f]{{{SHORT}}})-(?:[0-9A-Fa-f]{{4}}-){{3}}[0-9A-Fa-f]{{12}}(/.*)", re.DOTALL)
 """An id that this project makes of a GUID: `GUID/target/3`."""
-KINDS = {
-    "conversation_id": "conversation",
-    "deciding_conversation_id": "conversation",
-    "conversation_group_id": "group",
-    "conversation_handle": "handle",
-    "message_id": "message",
-    "example_message_id": "message",
-    "poison_message_id": "message",
-    "event_id": "event",
-}
-"""The kinds of ids by column: an id is unique among those of its kind."""
-
-
-def id_of(column: str, value: object) -> object:
-    """Mark the value of a column that has ids."""
-    return Id(KINDS[column], value) if column in KINDS and isinstance(value, str) else value
 
 
 def shorten_each(ids: Iterable[Id]) -> dict[Id, str]:

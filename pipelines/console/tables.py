@@ -1,7 +1,7 @@
 """Write a table on the terminal, as wide as it allows: nothing is cut off, no word is broken inside."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,12 +14,10 @@ from rich.text import Text
 from pipelines.blocks.tables import Column, Id, Row, Table
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.short_ids import id_of, shorten_each
+from pipelines.console.short_ids import shorten_each
 from pipelines.console.terminal import Terminal, escape_line
 from pipelines.console.wording import FORMATS
 
-ONE_DECIMAL_FROM = 1000
-"""Numbers from here on have one decimal, smaller ones five figures."""
 BREAKS = re.compile(r"(?<=\s)(?!\s)|(?<=\w[/._-])(?![\s/._-])(?!(?<=\d[/._-])\d)")
 """Where a text may be broken: behind blanks and the signs between words of a name, but not between digits."""
 BLANKS = re.compile(r"(?<=\s)(?!\s)")
@@ -37,7 +35,7 @@ BLANK = Blank()
 
 
 class Figure(str):
-    """A number that is text already."""
+    """A number as text."""
 
     __slots__ = ()
 
@@ -50,14 +48,14 @@ class Sheet:
         columns: their names.
         rows: values, one per column: null is blank, a tuple is several lines.
         sections: the numbers of rows, from 0, that a line follows.
-        said: what the title says in place of columns.
+        shared: the values that all rows share, for the title.
         has_short_ids: whether an id is shortened.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     sections: Collection[int] = ()
-    said: str = ""
+    shared: str = ""
     has_short_ids: bool = False
 
     def without_single_values(self) -> "Sheet":
@@ -71,13 +69,13 @@ class Sheet:
         }
         if len(single) == len(self.columns):
             return self
-        said = ", ".join(f"{self.columns[index]} {value or NONE}" for index, value in single.items())
+        shared = ", ".join(f"{self.columns[index]} {value or NONE}" for index, value in single.items())
         kept = [index for index in range(len(self.columns)) if index not in single]
         return replace(
             self,
             columns=[self.columns[index] for index in kept],
             rows=[[row[index] for index in kept] for row in self.rows],
-            said=said,
+            shared=shared,
         )
 
     def with_short_ids(self) -> "Sheet":
@@ -94,7 +92,13 @@ class Sheet:
 
 
 def print_answer(console: Terminal, table: Table, rows: Iterable[Row]) -> None:
-    """Print the rows of a declared table, without columns that have no value; see `print_table`."""
+    """Print the rows of a declared table: null is blank, numbers stand right, times are as in settings.
+
+    Columns without a value are left out. Where the table is wider than the terminal, columns with one value
+    move into the title, then the names of columns are broken, then a terminal shows short ids, then times are
+    broken. If that is not enough, texts are broken between words, then the frame goes. Where even that has no
+    room, each row is a list of names and values.
+    """
     shown = list(rows)
     if not shown:
         console.print(f"{table.title}: {table.empty}", soft_wrap=True)
@@ -103,7 +107,7 @@ def print_answer(console: Terminal, table: Table, rows: Iterable[Row]) -> None:
     empty = BLANK if table.is_tree else None
     values = [[_value_of(column, row, empty) for column in columns] for row in shown]
     ends = [number for number, row in enumerate(shown) if table.is_last(row)]
-    print_table(console, table.title, Sheet([column.head for column in columns], values, ends))
+    _print_sheet(console, table.title, Sheet([column.head for column in columns], values, ends))
 
 
 def _value_of(column: Column, row: Row, empty: Blank | None) -> Any:
@@ -127,23 +131,8 @@ def _write(column: Column, value: Any) -> Any:
     return text if column.kind == "word" else Figure(text)
 
 
-def print_rows(
-    console: Terminal, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
-) -> None:
-    """Print rows as a table with a title; see `print_table`."""
-    values = [[id_of(column, row[column]) for column in columns] for row in rows]
-    print_table(console, title, Sheet(columns, values))
-
-
-def print_table(console: Terminal, title: str, sheet: Sheet) -> None:
-    """Print a table with a title: null is blank, numbers stand right, times are as in settings.
-
-    Where the table is wider than the terminal, columns with one value move into the title, then the names of
-    columns are broken, then a terminal shows short ids, then times are broken. If that is not enough, texts
-    are broken between words, then the frame goes. Where even that has no room, each row is a list of names
-    and values.
-    """
-    sheet = replace(sheet, rows=list(sheet.rows))
+def _print_sheet(console: Terminal, title: str, sheet: Sheet) -> None:
+    """Print a table in the first layout that fits."""
     single = sheet.without_single_values()
     last = single.with_short_ids() if console.shortens else single
     attempts = [(sheet, NOTHING), (single, NOTHING), (single, HEADS)]
@@ -229,7 +218,7 @@ def _print_grid(
     _print_title(console, title, sheet)
     grid = Grid() if is_framed else Grid(box=SIMPLE, show_edge=False, padding=0)
     for index, head in enumerate(heads):
-        numbers = all(isinstance(row[index], int | float | Blank | Figure | None) for row in sheet.rows)
+        numbers = all(isinstance(row[index], Blank | Figure | None) for row in sheet.rows)
         # Every line has its room: nothing is left for the grid to break.
         grid.add_column(Text(head), overflow="fold", justify="right" if numbers else "left")
     for number, texts in enumerate(zip(*cells, strict=True)):
@@ -252,9 +241,9 @@ def _print_list(console: Terminal, title: str, sheet: Sheet) -> None:
 
 def _print_title(console: Terminal, title: str, sheet: Sheet) -> None:
     # Not as the grid's title, which breaks where the grid ends.
-    said = f" ({sheet.said})" if sheet.said else ""
-    if title or said:
-        text = escape_line(f"{title}{said}".strip())
+    shared = f" ({sheet.shared})" if sheet.shared else ""
+    if title or shared:
+        text = escape_line(f"{title}{shared}".strip())
         # A line that goes into a file stays one line.
         lines = _wrap(text, console.width) if console.shortens else text
         console.print(Text(lines), style="bold", soft_wrap=True)
@@ -297,13 +286,11 @@ def _wrap(text: str, width: int) -> str:
 
 
 def format_cell(value: object) -> str:
-    """Write a value: null is blank, times are as in settings, decimals are few."""
+    """Write a value: null is blank, times are as in settings."""
     if value is None or value is BLANK:
         return ""
     if isinstance(value, datetime):
         return format_instant(value)
-    if isinstance(value, float):
-        return f"{value:.1f}" if abs(value) >= ONE_DECIMAL_FROM else f"{value:.5g}"
     return escape_line(str(value))
 
 

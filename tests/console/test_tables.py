@@ -1,12 +1,13 @@
 """Tables on narrow terminals: nothing is lost, no word is broken inside, ids that are unique are short."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from pipelines.blocks.tables import Kind, Row, Table, column
 from pipelines.console.short_ids import shorten_ids
-from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
 from tests.support.factories import NOON
 
@@ -28,6 +29,16 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Open:
         return open_console(wide=wide)
 
     return opened
+
+
+def declare(title: str, *names: str, is_tree: bool = False) -> Table:
+    """A table of these columns: ids, moments, counts by their names, all others are names."""
+    kinds: dict[str, Kind] = {"message_id": "id", "conversation_id": "id", "position": "count", "f": "moment"}
+    return Table("t", title, [column(name, kinds.get(name, "name"), name) for name in names], is_tree=is_tree)
+
+
+def show(console: Terminal, rows: Sequence[Row], title: str = "Next") -> None:
+    print_answer(console, declare(title, *rows[0]), rows)
 
 
 def plain(printed: str) -> str:
@@ -62,7 +73,7 @@ MESSAGES = [
 
 
 def test_a_table_that_has_room_is_as_it_is(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
-    print_rows(terminal(140), "Next", MESSAGES, [*MESSAGES[0]])
+    show(terminal(140), MESSAGES)
     printed = plain(capsys.readouterr().out)
     assert printed.startswith("Next\n")
     assert {FIRST, OTHER, "ClaimIntakeQueue"} <= words(printed)
@@ -75,20 +86,22 @@ def table_rows(printed: str) -> list[list[str]]:
 
 
 def test_what_all_rows_share_moves_into_the_title(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
-    shared = {"instance": "ERP1", "contract": "x" * 40, "block": None}
+    shared = {"instance": "ERP1", "contract": "x" * 40}
     rows = [{**shared, "position": 1, "why": "late"}, {**shared, "position": 2, "why": None}]
-    print_rows(terminal(60), "Next", rows, [*rows[0]])
+    show(terminal(60), rows)
     printed = capsys.readouterr().out
-    assert plain(printed).splitlines()[:2] == ["Next (instance ERP1, contract", f"{'x' * 40}, block none)"]
+    assert plain(printed).splitlines()[:2] == ["Next (instance ERP1, contract", f"{'x' * 40})"]
     assert table_rows(printed) == [["1", "late"], ["2", ""]]
     # A cell that a row does not have is no value.
-    cells = [[BLANK, "group", "x" * 60], ["SubmitClaim", "conversation", "y"], [BLANK, "message", "z"]]
-    print_table(terminal(80), "Next", Sheet(["contract", "what", "id"], cells))
+    what = {"group": (None, "x" * 60), "conversation": ("SubmitClaim", "y"), "message": (None, "z")}
+    tree = declare("Next", "contract", "what", "id", is_tree=True)
+    cells = [{"contract": contract, "what": each, "id": id} for each, (contract, id) in what.items()]
+    print_answer(terminal(80), tree, cells)
     printed = capsys.readouterr().out
     assert plain(printed).splitlines()[0] == "Next (contract SubmitClaim)"
     assert [row[0] for row in table_rows(printed)] == ["group", "conversation", "message"]
     # One row keeps its columns.
-    print_rows(terminal(30), "Next", MESSAGES[:1], [*MESSAGES[0]])
+    show(terminal(30), MESSAGES[:1])
     printed = plain(capsys.readouterr().out)
     assert printed.splitlines()[0] == "Next"
     assert {"ClaimIntakeQueue", "B75890D2", "6C7CC50F"} <= words(printed)
@@ -99,7 +112,7 @@ def test_a_terminal_shows_short_ids_and_says_so_once(
 ) -> None:
     console = terminal(40)
     for _ in range(2):
-        print_rows(console, "Next", MESSAGES, ["position", "message_id"])
+        print_answer(console, declare("Next", "position", "message_id"), MESSAGES)
     printed = capsys.readouterr().out
     assert table_rows(printed) == [["1", "B75890D2"], ["2", "6C7CC50F"]] * 2
     assert plain(printed).count("--wide") == 1
@@ -108,19 +121,19 @@ def test_a_terminal_shows_short_ids_and_says_so_once(
 def test_wide_and_a_file_have_whole_ids(
     terminal: Open, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_rows(terminal(40, wide=True), "Next", MESSAGES, [*MESSAGES[0]])
+    show(terminal(40, wide=True), MESSAGES)
     whole = [["ClaimIntakeQueue", str(row["position"]), row["message_id"], FIRST] for row in MESSAGES]
     assert table_rows(capsys.readouterr().out) == whole
     monkeypatch.delenv("FORCE_COLOR")
     rows = [{**row, "why": "x" * 60} for row in MESSAGES]
-    print_rows(open_console(), "Next", rows, [*rows[0]])
+    show(open_console(), rows)
     assert {row["message_id"] for row in MESSAGES} <= words(capsys.readouterr().out)
 
 
 def test_times_and_numbers_stay_whole(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
     why = "valid from 2026-01-01T00:00:00Z, which is 3,426.64 s later: see //acme/portal/Gold"
     for columns in range(40, 60, 3):
-        print_rows(terminal(columns), "", [{"why": why, "count": 1}], ["why", "count"])
+        show(terminal(columns), [{"why": why, "count": "1"}], "")
         printed = table_rows(capsys.readouterr().out)
         assert " ".join(line for line, _ in printed) == why
 
@@ -129,7 +142,7 @@ def test_no_word_is_broken_inside(terminal: Open, capsys: pytest.CaptureFixture[
     texts = ["//acme/portal/Gold", "SubmitClaim and ReviewClaim", "ClaimIntakeQueue", FIRST, SECOND]
     rows = [dict(zip("abcdef", [*texts[at:], *texts[:at], NOON], strict=True)) for at in (0, 1)]
     for columns in (100, 60, 40, 30, 20):
-        print_rows(terminal(columns), "Title", rows, "abcdef")
+        show(terminal(columns), rows, "Title")
         printed = plain(capsys.readouterr().out)
         whole = {"acme/", "portal/", "Gold", "SubmitClaim", "and", "ReviewClaim", "ClaimIntakeQueue"}
         assert whole <= set(re.split(r"[\s│]+|(?<=/)", printed))
@@ -140,6 +153,6 @@ def test_every_line_of_a_table_fits(terminal: Open, capsys: pytest.CaptureFixtur
     """Eight columns of eight letters need 64 cells and seven blanks between them."""
     rows = [{f"column_{n}": f"value_{n}{row}" for n in range(8)} for row in range(2)]
     for columns in range(64, 100, 5):
-        print_rows(terminal(columns), "", rows, [*rows[0]])
+        show(terminal(columns), rows, "")
         lines = plain(capsys.readouterr().out).splitlines()
         assert max(map(len, lines)) <= columns

@@ -6,7 +6,8 @@ import re
 import pytest
 from rich.table import Table as Grid
 
-from pipelines.console.tables import Sheet, print_rows, print_table
+from pipelines.blocks.tables import Table, column
+from pipelines.console.tables import print_answer
 from pipelines.console.terminal import PLAIN_WIDTH, escape_invisible, escape_line, open_console, to_json
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.view import print_findings
@@ -45,9 +46,10 @@ def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) ->
     name = "a\nerror: forged\t:bomb:"
     seen = r"a\u000aerror: forged\u0009:bomb:"
     assert escape_line(name) == seen
-    print_rows(console, name, [{"queue": name}], ["queue"])
+    print_answer(console, Table("t", name, [column("queue", "name", "queue")]), [{"queue": name}])
     console.print(f"Queue {name}", soft_wrap=True)
-    print_table(console, "", Sheet(["queue", name], [[name, (name, "b")]]))
+    columns = [column("queue", "name", "queue"), column(name, "lines", "lines")]
+    print_answer(console, Table("t", "", columns), [{"queue": name, "lines": (name, "b")}])
     printed = capsys.readouterr().out
     assert printed.count(seen) == 6
     assert [line for line in printed.splitlines() if line.startswith("error")] == []
@@ -56,7 +58,7 @@ def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) ->
 
 def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
     console = open_console()
-    print_rows(console, HOSTILE, [{"queue": HOSTILE}], ["queue"])
+    print_answer(console, Table("t", HOSTILE, [column("queue", "name", "queue")]), [{"queue": HOSTILE}])
     console.print(HOSTILE, style="bold")
     grid = Grid(HOSTILE)
     grid.add_row(HOSTILE)
@@ -66,33 +68,42 @@ def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[s
     assert not set(printed) & STEERING
 
 
-def test_numbers_stand_right_with_few_decimals_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"queue": "A", "messages": 1234, "at": None}, {"queue": "Orders", "messages": 7, "at": None}]
-    print_rows(open_console(), "Waiting", rows, ["queue", "messages", "at"])
-    assert cell_lines(capsys) == ["│ A      │     1234 │    │", "│ Orders │        7 │    │"]
-    numbers = [15762.249999999993, 53994.0, 12.0, 0.99996, 0.1 + 0.2]
-    print_rows(open_console(), "Waits", [{"p95": number} for number in numbers], ["p95"])
-    found = [line.strip("│ ") for line in cell_lines(capsys)]
-    assert found == ["15762.2", "53994.0", "12", "0.99996", "0.3"]
+def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [column("queue", "name", "queue"), column("messages", "count", "messages")]
+    rows = [{"queue": "A", "messages": 1234}, {"queue": "Orders", "messages": 0.12345}]
+    print_answer(open_console(), Table("t", "Waiting", columns), rows)
+    assert cell_lines(capsys) == ["│ A      │    1,234 │", "│ Orders │    0.123 │"]
 
 
 def test_names_of_columns_are_broken_before_what_stands_below_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    row = {"id": "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE", "message_sequence_number": 7, "is_on": True}
-    print_rows(open_console(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
+    row = {
+        "id": "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE",
+        "number": 7,
+        "on": "yes",
+        "why": "x" * (PLAIN_WIDTH - 72),
+    }
+    columns = [
+        column("id", "id", "id"),
+        column("message_sequence_number", "level", "number"),
+        column("is_on", "name", "on"),
+        column("why", "text", "why"),
+    ]
+    print_answer(open_console(), Table("t", "Wide", columns), [row])
     printed = capsys.readouterr().out
     cells = [re.split(" *[┃│] *", line)[1:4] for line in printed.splitlines() if line[0] in "┃│"]
     heading = [["", "message_", ""], ["", "sequence_", "is_"], ["id", "number", "on"]]
-    assert cells == [*heading, [row["id"], "7", "True"]]
+    assert cells == [*heading, [row["id"], "7", "yes"]]
 
 
 def test_times_are_broken_before_names(capsys: pytest.CaptureFixture[str]) -> None:
-    row = {"rule_name": "x" * (PLAIN_WIDTH - 30), "first_use": at(0), "last_use": None}
-    print_rows(open_console(), "Wide", [row], [*row])
+    row = {"rule_name": "x" * (PLAIN_WIDTH - 20), "first_use": at(0)}
+    columns = [column("rule_name", "name", "rule_name"), column("first_use", "moment", "first_use")]
+    print_answer(open_console(), Table("t", "Wide", columns), [row])
     assert [[each.strip() for each in line.strip("│").split("│")] for line in cell_lines(capsys)] == [
-        [row["rule_name"], "2026-11-20", ""],
-        ["", "T12:00:00Z", ""],
+        [row["rule_name"], "2026-11-20"],
+        ["", "T12:00:00Z"],
     ]
 
 
