@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.snapshots.places import PLACE
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import TRANSMISSION
 from pipelines.engine.frames import among, small_frame
-from pipelines.ingest.snapshots.sights import queue_of_view
-from pipelines.ingest.snapshots.view_events import SNAPSHOT
+from pipelines.ingest.snapshots.sights import narrow_sight, queue_of_view
 from pipelines.state.messages import shown_last
 from pipelines.storage.batches import SNAPSHOTS as SNAPSHOTS_SOURCE
 from pipelines.storage.collect import collect_rows
@@ -137,30 +136,7 @@ def _between_counting_views(messages: DataFrame, near: DataFrame) -> DataFrame:
     seen_at = F.when(begins_later, F.col("new_seen_at")).otherwise(F.col("seen_at"))
     until = F.when(ends_earlier, F.col("new_until")).otherwise(F.col("until"))
     is_left = ~(begins_later | ends_earlier) | F.coalesce(seen_at <= until, F.lit(False))
-    rest_of_id = F.substr("event_id", F.length(_begin_of_id("seen_at")) + 1)
-    is_untimed = F.col("event_time") == _just_before("seen_at")
-    return joined.where(is_left).withColumns(
-        {
-            "event_id": F.when(begins_later, F.concat(_begin_of_id("new_seen_at"), rest_of_id)).otherwise(
-                F.col("event_id")
-            ),
-            "event_time": F.when(begins_later & is_untimed, _just_before("new_seen_at")).otherwise(
-                F.col("event_time")
-            ),
-            "seen_at": seen_at,
-            "shown_until": F.when(until > seen_at, until),
-        }
-    )
-
-
-def _begin_of_id(taken_at: str) -> Column:
-    """What the id of a row of a view begins with."""
-    return F.concat(F.lit(f"{SNAPSHOT}/"), F.unix_micros(taken_at).cast("string"))
-
-
-def _just_before(taken_at: str) -> Column:
-    """When a fact without a time happened that a snapshot shows."""
-    return F.timestamp_micros(F.unix_micros(taken_at) - F.lit(1))
+    return joined.where(is_left).withColumns(narrow_sight(seen_at, until))
 
 
 def remove_replaced(warehouse: Warehouse, replaced: Sequence[Key]) -> None:

@@ -1,10 +1,18 @@
 """Rows of views that show a message, each once for all snapshots that follow each other and show the same."""
 
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.snapshots.places import OWN
-from pipelines.engine.frames import row_hash
+from pipelines.engine.frames import row_hash, small_frame
+from pipelines.ingest.snapshots.view_events import SNAPSHOT
 from pipelines.state.messages import order_of_sights, shown_last
+from pipelines.storage.collect import collect_rows
 
 PLACE = ["instance", "database", "place"]
 """A queue, or a transmission queue, whose name is '' here."""
@@ -25,6 +33,10 @@ SAME = (
     *OWN,
 )
 """What a view shows of a message."""
+
+STRETCHES = (
+    "of_instance string, of_database string, of_place string, first_view timestamp, last_view timestamp"
+)
 
 
 def queue_of_view() -> Column:
@@ -60,7 +72,7 @@ def store_once(messages: DataFrame, views: DataFrame, number: int) -> DataFrame:
     Returns:
         The same rows, fewer. A row has the id, time, batch and `seen_at` of its first snapshot; `shown_until`
         is the taken_at of the last one, null if it is the first. A snapshot in between that shows the
-        message otherwise, or not at all, begins a new row, unless it comes after the later ones.
+        message otherwise, or not at all, begins a new row, also if it comes after the later ones.
     """
     is_shown, names = order_of_sights().isNotNull(), messages.columns
     is_new, until = F.col("batch") == number, shown_last()
@@ -68,6 +80,9 @@ def store_once(messages: DataFrame, views: DataFrame, number: int) -> DataFrame:
     shown = messages.where(is_shown).withColumns(
         {"place": F.coalesce("shown_queue", F.lit("")), "until": until}
     )
+    if stretches := [*_find_stretches(collect_rows(at))]:
+        split = _split(shown, small_frame(messages.sparkSession, stretches, STRETCHES))
+        shown = split.withColumn("until", until)
     near = [F.when(is_new, F.col(name)).alias(name) for name in ("before", "after")]
     known = shown.join(F.broadcast(at), [*PLACE, "seen_at"], "left").select(*names, "until", *near)
     content = row_hash(F.col("message_type"), *map(F.col, SAME), *[F.col(name).isNull() for name in SAME])
@@ -86,3 +101,78 @@ def store_once(messages: DataFrame, views: DataFrame, number: int) -> DataFrame:
     }
     of_run = runs.groupBy(*MESSAGE, "run").agg(*[each.alias(name) for name, each in (others | first).items()])
     return messages.where(~is_shown).unionByName(of_run.select(*names))
+
+
+def _find_stretches(views: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """Find the views of earlier batches that new ones come between.
+
+    Args:
+        views: the new views, `with_neighbors` among all.
+
+    Yields:
+        STRETCHES: of each place with new views between earlier ones, the first and the last view of each run
+        of earlier views. The first run has no first view, and the last one no last view.
+    """
+    in_order = sorted(views, key=itemgetter(*PLACE, "seen_at"))
+    for place, of_place in groupby(in_order, key=itemgetter(*PLACE)):
+        gaps: list[tuple[datetime | None, datetime | None]] = []
+        previous = None
+        for view in of_place:
+            if gaps and view["before"] == previous:
+                gaps[-1] = (gaps[-1][0], view["after"])
+            else:
+                gaps.append((view["before"], view["after"]))
+            previous = view["seen_at"]
+        between = [gap for gap in gaps if None not in gap]
+        if between:
+            begins, ends = [None, *[end for _, end in between]], [*[begin for begin, _ in between], None]
+            yield from ((*place, *stretch) for stretch in zip(begins, ends, strict=True))
+
+
+def _split(shown: DataFrame, stretches: DataFrame) -> DataFrame:
+    """The rows of views, each once for every stretch of earlier views that it reaches into.
+
+    Args:
+        shown: rows of `message_events` with `place`, and `until`, the last snapshot that each stands for.
+        stretches: STRETCHES; few.
+
+    Returns:
+        The same columns; `until` is not changed.
+    """
+    first, last = F.col("first_view"), F.col("last_view")
+    reaches = [F.col(f"of_{name}") == F.col(name) for name in PLACE]
+    reaches.append(first.isNull() | (F.col("until") >= first))
+    reaches.append(last.isNull() | (F.col("seen_at") <= last))
+    joined = shown.join(F.broadcast(stretches), reaches, "left")
+    narrowed = narrow_sight(F.greatest("seen_at", first), F.least("until", last))
+    return joined.withColumns(narrowed).select(*shown.columns)
+
+
+def narrow_sight(seen_at: Column, until: Column) -> dict[str, Column]:
+    """The columns of a row of views that change where its first and last snapshot are others.
+
+    Args:
+        seen_at: the first snapshot, the row's own one or a later one.
+        until: the last one.
+    """
+    begins_later = seen_at > F.col("seen_at")
+    rest_of_id = F.substr("event_id", F.length(_begin_of_id(F.col("seen_at"))) + 1)
+    is_untimed = F.col("event_time") == _just_before(F.col("seen_at"))
+    return {
+        "event_id": F.when(begins_later, F.concat(_begin_of_id(seen_at), rest_of_id)).otherwise(
+            F.col("event_id")
+        ),
+        "event_time": F.when(begins_later & is_untimed, _just_before(seen_at)).otherwise(F.col("event_time")),
+        "seen_at": seen_at,
+        "shown_until": F.when(until > seen_at, until),
+    }
+
+
+def _begin_of_id(taken_at: Column) -> Column:
+    """What the id of a row of a view begins with."""
+    return F.concat(F.lit(f"{SNAPSHOT}/"), F.unix_micros(taken_at).cast("string"))
+
+
+def _just_before(taken_at: Column) -> Column:
+    """When a fact without a time happened that a snapshot shows."""
+    return F.timestamp_micros(F.unix_micros(taken_at) - F.lit(1))

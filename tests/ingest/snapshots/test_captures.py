@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.capture_project import CaptureProject
+from tests.support.capture_project import CaptureProject, require_equal
 from tests.support.capture_tools import FORMS
 from tests.support.captures import HOSTILE_NAMES, Captured, capture_lines, to_line
 from tests.support.factories import NOON, Row, at
@@ -210,6 +210,25 @@ def test_a_message_that_is_shown_again_was_never_gone(tmp_path: Path) -> None:
             rows = project.table("unresolved")
             found.append([row["reason"] for row in rows if row["as_of"] == at(60)])
     assert found == [[], ["handle_unknown"]]
+
+
+def test_a_capture_that_comes_after_a_later_one(tmp_path: Path) -> None:
+    """Until the later one, a message waits for what it says."""
+    reasons = {0: "refused", 30: "timeout", 60: "refused"}
+    sent = {"enqueue_time": at(-5), "conversation_handle": handle(1, True), "message_sequence_number": 0}
+    projects = {}
+    for name, nights in {"once": [[0, 30, 60]], "late": [[0, 60], [30]]}.items():
+        project = projects[name] = CaptureProject(tmp_path / name)
+        for minutes in nights:
+            for minute in minutes:
+                row = {**sent, "message_type_name": "Order", "transmission_status": reasons[minute]}
+                view = views(conversation_endpoints=[shown(1, True)], transmission_queue=[row])
+                lines = capture_lines({"B": view}, taken_at=at(minute), id=f"{minute:02}" * 4)
+                project.add(lines, f"{minute}.jsonl")
+            project.schedule(at(40).isoformat())
+        [row] = project.table("transmission_schedule")
+        assert row["why_still_here"] == "timeout"
+    require_equal(projects["late"].comparable(), projects["once"].comparable())
 
 
 def test_an_endpoint_is_not_older_than_a_complete_view_without_it(tmp_path: Path) -> None:

@@ -39,9 +39,20 @@ STORED = """
 """
 
 
-@pytest.mark.parametrize("batches", [[[0, 1, 2, 3, 4]], [[0], [1], [2], [3], [4]], [[0, 2], [1, 4], [3]]])
+BATCHES = [
+    [[0, 1, 2, 3, 4]],
+    [[0], [1], [2], [3], [4]],
+    [[0, 2], [1, 4], [3]],
+    [[0, 1, 4], [2, 3]],
+    [[1, 3], [0, 2, 4]],
+    [[0, 4], [2], [1, 3]],
+    [[4], [3], [2], [1], [0]],
+]
+
+
+@pytest.mark.parametrize("batches", BATCHES)
 def test_snapshots_in_a_row_are_one_row(session: SparkSession, batches: list[list[int]]) -> None:
-    """Whatever the batches: a snapshot that comes last finds the rows of those around it."""
+    """Whatever the batches: a snapshot that comes last joins the rows of those around it, or splits one."""
     draw = Draw(session)
     seen = draw.rows(MESSAGES, event_type="DELIVERED", instance="SQL1", conversation_id="c")(SEEN)
     stored = draw.rows(MESSAGES, event_type="DELIVERED", instance="SQL1", batch=0)("message_id\n logged")
