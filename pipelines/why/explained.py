@@ -23,7 +23,7 @@ from pipelines.state.events_before import ever
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.causes import CAUSES
+from pipelines.why.cause_bits import codes_of, find_causes
 from pipelines.why.causes.cause import Explained
 from pipelines.why.databases import find_of_databases
 from pipelines.why.monitors import QueueName, monitors_frame, shown_monitors
@@ -82,7 +82,7 @@ def explained_rows(
         .withColumn("broker_database", F.coalesce("held_by", "database"))
         .join(F.broadcast(_brokers_frame(warehouse, brokers_off)), ["instance", "broker_database"], "left")
     )
-    rows = materialize(_with_codes(rows))
+    rows = materialize(_with_causes(rows))
     return Explained(
         rows=rows,
         near=near,
@@ -120,13 +120,11 @@ def _without_counted(rows: DataFrame, standing: Sequence[tuple[Place, Row]]) -> 
     """What holds at places, without the places and databases whose messages have the cause."""
     if not standing:
         return []
-    codes = rows.where("kind <> 'unresolved'").select(
-        *PLACE, "broker_database", F.explode("codes").alias("code")
-    )
+    placed = rows.where("kind <> 'unresolved'").select(*PLACE, "broker_database", "causes")
     counted = set()
-    for row in collect_rows(codes.distinct()):
+    for row in collect_rows(placed.distinct()):
         database = ("receive", row["instance"], row["broker_database"], "")
-        counted |= {(place_of(row), row["code"]), (database, row["code"])}
+        counted |= {(place, code) for place in (place_of(row), database) for code in codes_of(row["causes"])}
     return [(place, row) for place, row in standing if (place, row["code"]) not in counted]
 
 
@@ -220,8 +218,8 @@ def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_o
     return known.withColumn("changed_since", changed).join(others, SIDE, "left")
 
 
-def _with_codes(rows: DataFrame) -> DataFrame:
-    """Add `codes`, the causes that hold, and the columns that only their conditions name.
+def _with_causes(rows: DataFrame) -> DataFrame:
+    """Add `causes`, the bits of those that hold, and the columns that only their conditions name.
 
     `is_bare`: no rule of the holding endpoint counts, and it has the default; `has_ruled`: a message of the
     place has a higher level by a rule; `is_silent`, `silence_reason` and `known_since`: `not_received`.
@@ -237,8 +235,7 @@ def _with_codes(rows: DataFrame) -> DataFrame:
             "known_since": F.when(silent, known_since),
         }
     )
-    codes = F.array(*[F.when(F.expr(cause.holds), F.lit(cause.code)) for cause in CAUSES])
-    return rows.withColumn("codes", F.filter(codes, lambda code: code.isNotNull()))
+    return rows.withColumn("causes", find_causes())
 
 
 def _about_off(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,15 +11,14 @@ from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.questions.caveats import say_unknown_honor
 from pipelines.questions.conversations import find_conversation
-from pipelines.state.events_before import DIGITS, moment_of
-from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import BY_CODE, CODES
 from pipelines.why.causes.cause import ORDER, SEVERITIES, Explained, Occurrence, Teller
+from pipelines.why.counts import count_causes
 from pipelines.why.details import details_of
 from pipelines.why.explained import explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
-from pipelines.why.places import KINDS, PLACE, Place, Row, place_of
+from pipelines.why.places import KINDS, PLACE, Place, Row
 from pipelines.why.situation import describe_ahead, describe_places
 from pipelines.why.teller import teller_of
 from pipelines.why.verdict import verdict_sentence
@@ -157,8 +156,8 @@ def find_findings(
         most: findings to tell, and rows of the details of each.
     """
     teller = teller_of(settings, as_of)
-    pairs = [(place_of(row), row) for row in _count_causes(found.rows, *PLACE, teller=teller)]
-    pairs += found.of_databases
+    counted = count_causes(found.rows, teller, are_all_counted=False)
+    pairs = [*((place, row) for place, row in counted if place is not None), *found.of_databases]
     pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     urgent = [pair for pair in pairs if pair[1]["severity"] != ORDER]
     asked, limit = (pairs, MOST_DETAILS) if is_all_told else (urgent[:most], most)
@@ -171,9 +170,9 @@ def find_findings(
         for place, row in asked
     ]
     verdict = verdict_sentence(settings.catalog, found.rows, urgent, as_of)
-    counted = [{**{name: row[name] for name in COUNTED}, **place_row(place)} for place, row in pairs]
+    rows = [{**{name: row[name] for name in COUNTED}, **place_row(place)} for place, row in pairs]
     since = [row["since"] if row["example_message_id"] else None for _, row in asked]
-    return Findings(verdict, counted, told, found.queues_off, since)
+    return Findings(verdict, rows, told, found.queues_off, since)
 
 
 def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:
@@ -223,37 +222,14 @@ def _all_causes(
     found: Explained, fitting: DataFrame, limit: int, teller: Teller
 ) -> dict[Place | None, list[Row]]:
     """The causes of each place, the worst and largest first, and of all places, whose key is None."""
-    of_places, of_all = (_count_causes(fitting, *by, teller=teller) for by in (PLACE, ()))
-    details = _details({row["code"] for row in of_all}, found, fitting, limit)
+    counted = count_causes(fitting, teller)
+    details = _details({row["code"] for _, row in counted}, found, fitting, limit)
     causes: dict[Place | None, list[Row]] = {}
-    for place, row in [*((place_of(row), row) for row in of_places), *((None, row) for row in of_all)]:
+    for place, row in counted:
         causes.setdefault(place, []).append({**row, "details": details[row["code"]].get(place, [])})
     for each in causes.values():
         each.sort(key=_cause_key)
     return causes
-
-
-def _count_causes(rows: DataFrame, *by: str, teller: Teller) -> list[Row]:
-    """Count messages and conversations of each cause, by further columns, with oldest message and severity.
-
-    The oldest message of all places decides the severity of all, which is then the worst of its places.
-    """
-    known_since = F.coalesce("known_since", "since").alias("known_since")
-    by_code = rows.select(
-        *by, "message_id", "conversation_id", "since", known_since, F.explode("codes").alias("code")
-    )
-    counted = by_code.groupBy(*by, "code").agg(
-        F.count(F.lit(1)).alias("messages"),
-        F.count_distinct("conversation_id").alias("conversations"),
-        F.min(F.concat(moment_of("since"), "message_id")).alias("oldest"),
-        F.min("since").alias("since"),
-        F.min("known_since").alias("known_since"),
-    )
-    example = F.expr(f"substring(oldest, {DIGITS + 1})")
-    found = collect_rows(counted.withColumn("example_message_id", example).drop("oldest"))
-    return [
-        {**row, "severity": BY_CODE[row["code"]].severity_of(row["known_since"], teller)} for row in found
-    ]
 
 
 def _details(

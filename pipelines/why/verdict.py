@@ -1,6 +1,6 @@
 """The first line of a night and of the page: what is stopped, or how much waits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
@@ -9,6 +9,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.console.wording import count_unmatched, format_count, format_duration, format_list
 from pipelines.questions.waiting import seconds_waited
 from pipelines.storage.collect import collect_rows
+from pipelines.why.cause_bits import has_any
 from pipelines.why.causes.cause import STOPPED
 from pipelines.why.places import Place, Row
 
@@ -58,7 +59,7 @@ def _unsent(rows: DataFrame, stopped: Sequence[tuple[Place, Row]]) -> list[str]:
     codes = {cause["code"] for place, cause in stopped if place[0] == "transmission"}
     if not codes:
         return []
-    counted = _having(rows.where("kind = 'transmission'"), codes).groupBy("instance").count()
+    counted = rows.where("kind = 'transmission'").where(has_any(codes)).groupBy("instance").count()
     largest = sorted(collect_rows(counted), key=lambda row: (-row["count"], row["instance"]))
     of = format_list([f"{format_count(row['count'], 'message')} of {row['instance']}" for row in largest])
     return [f"{of} can't be sent"]
@@ -70,11 +71,6 @@ def _unplaced(stopped: Sequence[tuple[Place, Row]]) -> list[str]:
 
 
 def _unreached(rows: DataFrame) -> list[str]:
-    rules = _having(rows, UNREACHED).where("today_rule is not null").select(*RULE).distinct().count()
+    rules = rows.where(has_any(UNREACHED)).where("today_rule is not null").select(*RULE).distinct().count()
     verb = "does" if rules == 1 else "do"
     return [f"{format_count(rules, 'rule')} {verb} not reach existing conversations"] if rules else []
-
-
-def _having(rows: DataFrame, codes: Collection[str]) -> DataFrame:
-    """The rows that have one of these causes."""
-    return rows.where(F.arrays_overlap("codes", F.array(*map(F.lit, sorted(codes)))))

@@ -5,8 +5,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.why.cause_bits import bits_of
+from pipelines.why.causes import CODES
 from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
 from tests.support.factories import Row
@@ -37,6 +39,15 @@ def without_texts(answer: Any) -> Any:
         assert all(answer[name] for name in TOLD)
         assert f"{answer['messages']:,}" in answer["sentence"]
     return {name: without_texts(value) for name, value in answer.items() if name not in (*TOLD, CAVEATS)}
+
+
+def with_causes(rows: DataFrame) -> DataFrame:
+    """Add `causes` to rows with `codes`, a text of codes with blanks between them."""
+    bits = F.lit(0)
+    for code in CODES:
+        holds = F.array_contains(F.split("codes", " "), code)
+        bits += F.when(holds, bits_of([code])).otherwise(0)
+    return rows.withColumn("causes", bits.cast("bigint"))
 
 
 def require_same_answer(found: Row, expected: Row) -> None:

@@ -6,6 +6,7 @@ from pipelines.why.places import Place, Row
 from pipelines.why.verdict import verdict_sentence
 from tests.support.drawn import Draw
 from tests.support.factories import at, catalog
+from tests.support.why_answers import with_causes
 
 AS_OF = at(0)
 ROWS = """
@@ -26,17 +27,15 @@ def cause(code: str, severity: str, messages: int) -> Row:
 
 def verdict(draw: Draw, *findings: tuple[Place, Row], where: str = "true") -> str:
     rows = (
-        draw(ROWS)
+        with_causes(draw(ROWS))
         .where(where)
         .selectExpr(
             "*",
-            "split(codes, ' ') as all_codes",
             "'SQL1' as endpoint_instance",
             "'B' as endpoint_database",
             "timestamp'2026-11-20 07:00:00' as since",
         )
     )
-    rows = rows.drop("codes").withColumnRenamed("all_codes", "codes")
     return verdict_sentence(Catalog.model_validate(catalog()), rows, findings, AS_OF)
 
 

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage.collect import collect_rows
+from pipelines.why.cause_bits import codes_of
 from pipelines.why.causes import CODES
 from pipelines.why.explained import explained_rows
 from tests.support.factories import Row
@@ -40,8 +41,9 @@ def ask(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
     warehouse, settings = project.warehouse(session), project.settings()
     with warehouse.materializing() as materialize:
         found = explained_rows(warehouse, settings, as_of=joined.log.as_of, materialize=materialize)
-        rows = collect_rows(found.rows.select("instance", "message_id", "codes"))
-    return Told(joined, rows, answer_of(project, session, joined.log.as_of))
+        rows = collect_rows(found.rows.select("instance", "message_id", "causes"))
+    coded = [{**row, "codes": codes_of(row["causes"])} for row in rows]
+    return Told(joined, coded, answer_of(project, session, joined.log.as_of))
 
 
 def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told]) -> None:

@@ -36,7 +36,8 @@ class Explained:
     """The open messages of an as_of.
 
     Attributes:
-        rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
+        rows: `open_rows` `with_order` and all that causes depend on, with `causes`, the bits of each: see
+            `pipelines.why.cause_bits`.
         near: the near misses of their kinds, the columns of NEAR.
         locks: `locks_of` of groups, as few answers ask for it.
         queues_off: `queues_off_at`.

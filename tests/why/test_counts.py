@@ -1,0 +1,43 @@
+"""How many messages and conversations have each cause, in each place and in all."""
+
+from pipelines.why.causes.cause import ORDER, STOPPED, Teller
+from pipelines.why.counts import count_causes
+from tests.support.drawn import Draw
+from tests.support.factories import at
+from tests.support.why_answers import with_causes
+
+TELLER = Teller(lambda *words: " ".join(words), stopped_before=at(10))
+ROWS = """
+    kind                  | receive      | receive                | receive   | receive   | unresolved
+    instance              | S            | S                      | S         | S         |
+    database              | B            | B                      | B         | B         |
+    queue                 | Q            | Q                      | R         | R         |
+    message_id            | m1           | m2                     | m3        | m4        | m5
+    conversation_id       | c1           | c1                     | c1        | c2        | -
+    codes                 | not_received | outranked not_received | outranked | outranked | handle_unknown
+    since timestamp       | 12:05        | 12:06                  | 12:04     | 12:04     | 12:09
+    known_since timestamp | 12:20        | -                      | -         | -         | -
+"""
+
+
+def test_messages_and_conversations_are_counted_by_place_and_in_all(draw: Draw) -> None:
+    rows = with_causes(draw.lines(ROWS))
+    found = {
+        (None if place is None else place[3], row["code"]): (
+            row["messages"],
+            row["conversations"],
+            row["example_message_id"],
+            row["severity"],
+        )
+        for place, row in count_causes(rows, TELLER)
+    }
+    assert {key: row for key, row in found.items() if key[0] is not None} == {
+        ("Q", "not_received"): (2, 1, "m1", STOPPED),
+        ("Q", "outranked"): (1, 1, "m2", ORDER),
+        ("R", "outranked"): (2, 2, "m3", ORDER),
+        ("", "handle_unknown"): (1, 0, "m5", STOPPED),
+    }
+    assert found[None, "outranked"] == (3, 2, "m3", ORDER)
+    assert found[None, "not_received"] == (2, 1, "m1", STOPPED)
+    only_places = count_causes(rows, TELLER, are_all_counted=False)
+    assert [place for place, _ in only_places if place is None] == []
