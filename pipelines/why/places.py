@@ -4,6 +4,8 @@ from typing import Any
 
 PLACE = ("kind", "instance", "database", "queue")
 """A place: a queue (kind receive), an instance's transmission queue, or all messages that can't be placed."""
+OF_PLACE = ", ".join(f"{name} string" for name in PLACE)
+"""The columns of PLACE as DDL."""
 KINDS = ("receive", "transmission", "unresolved")
 
 Row = dict[str, Any]

@@ -1,11 +1,15 @@
 """Causes that lie in the order: what is ahead of a message."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.console.wording import format_count, format_list
+from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES
+from pipelines.storage.collect import collect_rows
 from pipelines.why.causes.cause import (
     ORDER,
     Cause,
@@ -17,9 +21,12 @@ from pipelines.why.causes.cause import (
     place_columns,
     same,
 )
-from pipelines.why.places import PLACE, Row
+from pipelines.why.order import LEVELS
+from pipelines.why.places import OF_PLACE, PLACE, Place, Row, place_of
 
 MOST_AHEAD = 3
+OF_LEVEL = f"{OF_PLACE}, counts_as int"
+UNTIL = f"{OF_LEVEL}, last_unit string, end_of_last bigint, end bigint"
 
 
 class Ahead(Cause):
@@ -164,33 +171,70 @@ class FirstInLine(Cause):
 def _ahead(rows: DataFrame, behind: DataFrame, *, counts_more: bool) -> DataFrame:
     """The messages that are ahead of at least one message of a cause, and count more than it, or do not.
 
-    Of each place and level the last message counts, and the last one of another unit than its own.
+    Args:
+        rows: `explained_rows`.
+        behind: those of the cause.
+        counts_more: whether messages of a higher level are asked for; else those of no higher level.
     """
+    by_place: dict[Place, list[_End]] = {}
+    for end in _find_ends(behind):
+        by_place.setdefault(end.place, []).append(end)
+    ends_of_levels = [
+        (*place, level, *_until([end for end in ends if (level > end.level) == counts_more]))
+        for place, ends in by_place.items()
+        for level in LEVELS
+    ]
+    asked = small_frame(rows.sparkSession, [row for row in ends_of_levels if row[-1]], UNTIL)
+    is_of_last = F.col("unit") == F.col("last_unit")
+    until = F.when(is_of_last, F.col("end_of_last")).otherwise(F.col("end"))
+    ahead = rows.join(F.broadcast(asked), [*PLACE, "counts_as"], "inner").where(F.col("position") < until)
+    return ahead.select(*rows.columns)
+
+
+@dataclass(frozen=True)
+class _End:
+    """The last message of a cause in a place at a level, with its unit, and the last one of other units."""
+
+    place: Place
+    level: int
+    unit: str
+    last: int
+    last_other: int
+
+
+def _find_ends(behind: DataFrame) -> list[_End]:
+    """One for each place and level that has messages of the cause; `last_other` is 0 if there is none."""
     key = [*PLACE, "counts_as"]
-    last = behind.groupBy(*key).agg(F.max("position").alias("last"))
-    units = (
-        behind.join(F.broadcast(last), key)
-        .where(F.col("position") == F.col("last"))
-        .select(*key, "last", F.col("unit").alias("last_unit"))
+    last = collect_rows(
+        behind.groupBy(*key).agg(F.max("position").alias("last"), F.max_by("unit", "position").alias("unit"))
     )
-    other = (
-        behind.join(F.broadcast(units), key)
-        .where(F.col("unit") != F.col("last_unit"))
-        .groupBy(*key)
-        .agg(F.max("position").alias("last_other"))
-    )
-    ends = units.join(other, key, "left").select(
-        *[F.col(name).alias(f"b_{name}") for name in PLACE],
-        F.col("counts_as").alias("b_counts_as"),
-        "last",
-        "last_unit",
-        "last_other",
-    )
-    is_ahead = ((F.col("last_unit") != F.col("unit")) & (F.col("last") > F.col("position"))) | F.coalesce(
-        F.col("last_other") > F.col("position"), F.lit(False)
-    )
-    does_count_more = F.col("counts_as") > F.col("b_counts_as")
-    for name in PLACE:
-        is_ahead &= F.col(name) == F.col(f"b_{name}")
-    is_of_cause = does_count_more if counts_more else ~does_count_more
-    return rows.where("position is not null").join(F.broadcast(ends), is_ahead & is_of_cause, "left_semi")
+    units = [(*place_of(row), row["counts_as"], row["unit"]) for row in last]
+    known = small_frame(behind.sparkSession, units, f"{OF_LEVEL}, last_unit string")
+    other = behind.join(F.broadcast(known), key, "inner").where(F.col("unit") != F.col("last_unit"))
+    others = {
+        (place_of(row), row["counts_as"]): row["last"]
+        for row in collect_rows(other.groupBy(*key).agg(F.max("position").alias("last")))
+    }
+    return [
+        _End(
+            place_of(row),
+            row["counts_as"],
+            row["unit"],
+            row["last"],
+            others.get((place_of(row), row["counts_as"]), 0),
+        )
+        for row in last
+    ]
+
+
+def _until(ends: Sequence[_End]) -> tuple[str, int, int]:
+    """Up to which position a message is ahead of one that stands at an end, and is of another unit.
+
+    Returns:
+        The unit of the last end; the position for messages of this unit, and for all others.
+    """
+    if not ends:
+        return "", 0, 0
+    last = max(ends, key=lambda end: end.last)
+    of_others = [end.last for end in ends if end.unit != last.unit]
+    return last.unit, max([*of_others, *(end.last_other for end in ends)]), last.last
