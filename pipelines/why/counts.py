@@ -1,6 +1,7 @@
 """How many messages and conversations have each cause, in each place and in all."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
@@ -14,9 +15,22 @@ from pipelines.why.causes.cause import Teller
 from pipelines.why.places import PLACE, Place, Row, place_of
 
 
-def count_causes(
-    rows: DataFrame, teller: Teller, *, are_all_counted: bool = True
-) -> list[tuple[Place | None, Row]]:
+@dataclass(frozen=True)
+class Counts:
+    """Causes and conversations of places, and of all places together, whose place is None.
+
+    Attributes:
+        causes: a row a place and code: `code`, `severity`, `messages`, `conversations`, `since` and
+            `known_since` (the first of its messages), and `example_message_id`, the message that has waited
+            longest, then the first message_id.
+        conversations: those that have open messages.
+    """
+
+    causes: Sequence[tuple[Place | None, Row]]
+    conversations: Mapping[Place | None, int]
+
+
+def count_causes(rows: DataFrame, teller: Teller, *, are_all_counted: bool = True) -> Counts:
     """Count messages and conversations of each cause, with its oldest message and severity.
 
     The oldest message of all places decides the severity of all, which is then the worst of its places.
@@ -25,11 +39,6 @@ def count_causes(
         rows: `explained_rows`.
         teller: by what the severity is decided.
         are_all_counted: whether the causes of all places together are counted, too.
-
-    Returns:
-        One row a place and code, and one a code for all places, whose place is None: `code`, `severity`,
-        `messages`, `conversations`, `since` and `known_since` (the first of its messages), and
-        `example_message_id`, the message that has waited longest, then the first message_id.
     """
     of_places, conversations, *of_all = run_concurrently(
         rows.sparkSession,
@@ -41,7 +50,7 @@ def count_causes(
     if are_all_counted:
         counted |= _by_code([{**row, **dict.fromkeys(PLACE)} for row in of_places])
     numbers = {_place(row): row for row in [*conversations, *(row for each in of_all for row in each)]}
-    return [
+    causes = [
         (
             place,
             {
@@ -52,6 +61,7 @@ def count_causes(
         )
         for (place, code), row in counted.items()
     ]
+    return Counts(causes, {place: row["conversations"] for place, row in numbers.items()})
 
 
 def _count_messages(rows: DataFrame) -> list[Row]:
@@ -67,12 +77,11 @@ def _count_messages(rows: DataFrame) -> list[Row]:
 
 
 def _count_conversations(rows: DataFrame, by: Iterable[str]) -> list[Row]:
-    """One row a place, or one for all: the conversations of each cause, by its code."""
+    """One row a place, or one for all: `conversations`, and those of each cause, by its code."""
     of_one = rows.where("conversation_id is not null").groupBy(*by, "conversation_id")
     causes = of_one.agg(F.bit_or("causes").alias("causes"))
-    return collect_rows(
-        causes.groupBy(*by).agg(*[F.count(F.when(has_any([code]), 1)).alias(code) for code in CODES])
-    )
+    of_codes = [F.count(F.when(has_any([code]), 1)).alias(code) for code in CODES]
+    return collect_rows(causes.groupBy(*by).agg(F.count(F.lit(1)).alias("conversations"), *of_codes))
 
 
 def _by_code(rows: Iterable[Row]) -> dict[tuple[Place | None, str], Row]:

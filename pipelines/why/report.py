@@ -14,7 +14,7 @@ from pipelines.questions.conversations import find_conversation
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import BY_CODE, CODES
 from pipelines.why.causes.cause import ORDER, SEVERITIES, Explained, Occurrence, Teller
-from pipelines.why.counts import count_causes
+from pipelines.why.counts import Counts, count_causes
 from pipelines.why.details import details_of
 from pipelines.why.explained import explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
@@ -61,10 +61,11 @@ def report_why(
         queues = find_queues(filters, found.rows, catalog)
         require_known_names(warehouse, filters, found.rows, catalog, as_of)
         fitting = found.rows if filters == Filters() else materialize(filters.of(found.rows, queues))
+        counts = count_causes(fitting, teller)
         situations, causes, ahead = run_concurrently(
             warehouse.spark,
-            partial(describe_places, fitting, as_of, limit),
-            partial(_all_causes, found, fitting, limit, teller),
+            partial(describe_places, fitting, counts.conversations, as_of, limit),
+            partial(_with_details, counts, found, fitting, limit),
             partial(describe_ahead, found.rows, fitting),
         )
         sent = fitting.where("state = 'transmission' and honored is null")
@@ -156,8 +157,8 @@ def find_findings(
         most: findings to tell, and rows of the details of each.
     """
     teller = teller_of(settings, as_of)
-    counted = count_causes(found.rows, teller, are_all_counted=False)
-    pairs = [*((place, row) for place, row in counted if place is not None), *found.of_databases]
+    counts = count_causes(found.rows, teller, are_all_counted=False)
+    pairs = [*((place, row) for place, row in counts.causes if place is not None), *found.of_databases]
     pairs.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     urgent = [pair for pair in pairs if pair[1]["severity"] != ORDER]
     asked, limit = (pairs, MOST_DETAILS) if is_all_told else (urgent[:most], most)
@@ -218,14 +219,13 @@ def _finding(place: Place, cause: Row) -> Row:
     return {"code": cause["code"], "severity": cause["severity"], **place_row(place), **of_cause}
 
 
-def _all_causes(
-    found: Explained, fitting: DataFrame, limit: int, teller: Teller
+def _with_details(
+    counts: Counts, found: Explained, fitting: DataFrame, limit: int
 ) -> dict[Place | None, list[Row]]:
     """The causes of each place, the worst and largest first, and of all places, whose key is None."""
-    counted = count_causes(fitting, teller)
-    details = _details({row["code"] for _, row in counted}, found, fitting, limit)
+    details = _details({row["code"] for _, row in counts.causes}, found, fitting, limit)
     causes: dict[Place | None, list[Row]] = {}
-    for place, row in counted:
+    for place, row in counts.causes:
         causes.setdefault(place, []).append({**row, "details": details[row["code"]].get(place, [])})
     for each in causes.values():
         each.sort(key=_cause_key)

@@ -1,7 +1,7 @@
 """How many messages wait where, how long, at which levels, and what is ahead of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,16 +11,20 @@ from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES
 from pipelines.questions.waiting import percentile, seconds_waited
 from pipelines.storage.collect import collect_rows
-from pipelines.why.places import PLACE, Place, Row, place_of
+from pipelines.why.places import OF_PLACE, PLACE, Place, Row, place_of
 
+RANKS = f"{OF_PLACE}, number bigint"
 STATES = ("ready", "queue_off", "group_locked", "transmission", "forwarded", "unresolved")
 
 
-def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place | None, Row]:
+def describe_places(
+    rows: DataFrame, conversations: Mapping[Place | None, int], as_of: datetime, limit: int
+) -> dict[Place | None, Row]:
     """The situation of each place, and of all together, which has the key None.
 
     Args:
         rows: `explained_rows` that fit.
+        conversations: of each place, and of all, as `count_causes` counts them.
         as_of: T.
         limit: rows of kinds.
 
@@ -30,28 +34,26 @@ def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place 
     seconds = seconds_waited("since", as_of)
     aggregates = [
         F.count(F.lit(1)).alias("messages"),
-        F.count_distinct("conversation_id").alias("conversations"),
         *[F.count(F.when(F.col("state") == state, 1)).alias(f"state_{state}") for state in STATES],
         F.min("since").alias("oldest"),
         F.max(seconds).alias("oldest_seconds"),
         percentile(seconds, 0.95).alias("p95_seconds"),
     ]
     by_place = collect_rows(rows.groupBy(*PLACE).agg(*aggregates))
-    found: dict[Place | None, Row] = {place_of(row): _situation(row) for row in by_place}
-    if len(by_place) == 1:
-        found[None] = {**_situation(by_place[0])}
-    else:
-        [total] = collect_rows(rows.agg(*aggregates))
-        found[None] = _situation(total)
+    found: dict[Place | None, Row] = {
+        place_of(row): _situation(row, conversations, place_of(row)) for row in by_place
+    }
+    [total] = by_place if len(by_place) == 1 else collect_rows(rows.agg(*aggregates))
+    found[None] = _situation(total, conversations, None)
     _add_levels(found, rows)
     _add_kinds(found, rows, limit)
     return found
 
 
-def _situation(row: Row) -> Row:
+def _situation(row: Row, conversations: Mapping[Place | None, int], place: Place | None) -> Row:
     return {
         "messages": row["messages"],
-        "conversations": row["conversations"],
+        "conversations": conversations.get(place, 0),
         "states": {state: row[f"state_{state}"] for state in STATES},
         "oldest": row["oldest"],
         "oldest_seconds": row["oldest_seconds"],
@@ -156,19 +158,7 @@ def describe_ahead(rows: DataFrame, fitting: DataFrame) -> dict[Place, Row]:
         By place with any position: `first` and `median`: message_id, `messages` and `receives` ahead, and
         their `kinds`.
     """
-    in_order = Window.partitionBy(*PLACE).orderBy("position")
-    numbered = (
-        fitting.where("position is not null")
-        .select(*PLACE, "message_id", "position", "receive_number")
-        .withColumns(
-            {
-                "number": F.row_number().over(in_order),
-                "count": F.count(F.lit(1)).over(Window.partitionBy(*PLACE)),
-            }
-        )
-    )
-    is_median = F.col("number") == F.ceil(F.col("count") / 2)
-    chosen = collect_rows(numbered.where((F.col("number") == 1) | is_median))
+    chosen = collect_rows(_first_and_median(rows, fitting))
     found: dict[Place, Row] = {}
     for row in sorted(chosen, key=lambda row: -row["number"]):
         answer = {
@@ -188,8 +178,7 @@ def describe_ahead(rows: DataFrame, fitting: DataFrame) -> dict[Place, Row]:
     ]
     if not ends:
         return found
-    columns = ", ".join(f"{name} string" for name in PLACE)
-    before = small_frame(rows.sparkSession, ends, f"{columns}, which string, end bigint")
+    before = small_frame(rows.sparkSession, ends, f"{OF_PLACE}, which string, end bigint")
     counted = (
         rows.join(F.broadcast(before), list(PLACE))
         .where(F.col("position") < F.col("end"))
@@ -205,3 +194,28 @@ def describe_ahead(rows: DataFrame, fitting: DataFrame) -> dict[Place, Row]:
                 key=lambda each: (-each["messages"], *[sort_key(each[name]) for name in NAMES])
             )
     return found
+
+
+def _first_and_median(rows: DataFrame, fitting: DataFrame) -> DataFrame:
+    """One row for each place with any position and each of both, which may be one message.
+
+    Returns:
+        PLACE, `message_id`, `position`, `receive_number`, and `number`, the rank among the fitting messages.
+    """
+    placed = fitting.where("position is not null")
+    columns = [*PLACE, "message_id", "position", "receive_number"]
+    if fitting is rows:
+        # Positions are ranks from 1, so nothing has to be sorted.
+        counted = collect_rows(placed.groupBy(*PLACE).agg(F.max("position").alias("count")))
+        wanted = {(place_of(row), rank) for row in counted for rank in (1, -(-row["count"] // 2))}
+        asked = small_frame(rows.sparkSession, [(*place, rank) for place, rank in wanted], RANKS)
+        found = placed.select(*columns, F.col("position").alias("number"))
+        return found.join(F.broadcast(asked), [*PLACE, "number"], "left_semi")
+    of_place = Window.partitionBy(*PLACE)
+    numbered = placed.select(*columns).withColumns(
+        {
+            "number": F.row_number().over(of_place.orderBy("position")),
+            "count": F.count(F.lit(1)).over(of_place),
+        }
+    )
+    return numbered.where((F.col("number") == 1) | (F.col("number") == F.ceil(F.col("count") / 2)))

@@ -22,6 +22,7 @@ ROWS = """
 
 def test_messages_and_conversations_are_counted_by_place_and_in_all(draw: Draw) -> None:
     rows = with_causes(draw.lines(ROWS))
+    counts = count_causes(rows, TELLER)
     found = {
         (None if place is None else place[3], row["code"]): (
             row["messages"],
@@ -29,7 +30,7 @@ def test_messages_and_conversations_are_counted_by_place_and_in_all(draw: Draw) 
             row["example_message_id"],
             row["severity"],
         )
-        for place, row in count_causes(rows, TELLER)
+        for place, row in counts.causes
     }
     assert {key: row for key, row in found.items() if key[0] is not None} == {
         ("Q", "not_received"): (2, 1, "m1", STOPPED),
@@ -39,5 +40,10 @@ def test_messages_and_conversations_are_counted_by_place_and_in_all(draw: Draw) 
     }
     assert found[None, "outranked"] == (3, 2, "m3", ORDER)
     assert found[None, "not_received"] == (2, 1, "m1", STOPPED)
-    only_places = count_causes(rows, TELLER, are_all_counted=False)
+    assert {place and place[3]: count for place, count in counts.conversations.items()} == {
+        "Q": 1,
+        "R": 2,
+        None: 2,
+    }
+    only_places = count_causes(rows, TELLER, are_all_counted=False).causes
     assert [place for place, _ in only_places if place is None] == []
