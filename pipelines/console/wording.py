@@ -1,7 +1,7 @@
 """Write rules, endpoints, queues and counts as words of a message."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -107,6 +107,15 @@ def format_wait(seconds: float | AtLeast) -> str:
     if 0 < seconds < 1:
         return f"{math.floor(seconds * MILLISECONDS + 0.5)} ms"
     return format_duration(seconds)
+
+
+def finding_lines(finding: Mapping[str, Any], lead: str = "", *, has_command: bool = False) -> Iterator[str]:
+    """Write a finding: what holds, what to do, and with has_command the command that shows more."""
+    # A text of the server may end with a full stop.
+    yield f"- {lead}{finding['sentence'].removesuffix('.')}."
+    yield f"  To do: {finding['action']}"
+    if has_command:
+        yield f"  More: {finding['command']}"
 
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {

@@ -13,7 +13,7 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
-from pipelines.console.wording import format_count, format_database, format_list
+from pipelines.console.wording import finding_lines, format_count, format_database, format_list
 from pipelines.explain.endpoint import LISTED_STEPS, SERVER, Endpoint, Outcome, Step
 from pipelines.explain.explanations import Conversation, Message
 from pipelines.explain.positions import AheadCount, Group, ReceivePosition, TransmissionPosition
@@ -75,8 +75,8 @@ def print_conversation(console: Terminal, found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
     _print(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
     for finding in found.findings:
-        _print(console, f"- {finding['sentence']}.")
-        _print(console, f"  To do: {finding['action']}")
+        for line in finding_lines(finding):
+            _print(console, line)
     for endpoint in found.endpoints:
         _print_endpoint(console, endpoint)
     if len(found.endpoints) == 1:

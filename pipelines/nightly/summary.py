@@ -20,7 +20,7 @@ from pipelines.config.queue_filter import QueueFilter, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, escape_line, open_console
-from pipelines.console.wording import format_count, format_queue
+from pipelines.console.wording import finding_lines, format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import print_expectations
@@ -154,9 +154,8 @@ def _print_findings(console: Terminal, first: Findings, command: Callable[..., s
     if first.told:
         console.print("Look at first", style="bold")
     for finding in first.told:
-        severity = finding["severity"].capitalize()
-        _print_line(console, f"- {severity}. {format_place(finding)}: {finding['sentence']}")
-        _print_line(console, f"  To do: {finding['action']}")
+        for line in finding_lines(finding, f"{finding['severity'].capitalize()}. {format_place(finding)}: "):
+            _print_line(console, line)
     if first.more:
         _print_line(console, f"and {format_count(first.more, 'more finding')}: {command('why')}")
 

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.terminal import open_console
-from pipelines.console.wording import format_count, format_duration, format_list
+from pipelines.console.wording import finding_lines, format_count, format_duration, format_list
 from pipelines.why.causes.cause import ORDER, format_names
 
 KINDS_NAMED = 3
@@ -24,10 +24,8 @@ def print_why(answer: Row) -> None:
         console.print(line, style=style, soft_wrap=True)
 
     def tell(cause: Row) -> None:
-        # A text of the server may end with a full stop of its own.
-        say(f"- {cause['sentence'].removesuffix('.')}.")
-        say(f"  To do: {cause['action']}")
-        say(f"  More: {cause['command']}")
+        for line in finding_lines(cause, has_command=True):
+            say(line)
 
     if not answer["places"]:
         say(f"No open message fits at {format_instant(answer['as_of'])}.")

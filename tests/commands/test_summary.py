@@ -76,11 +76,11 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     first, notes = text.partition("Note\n")[::2]
     assert list_items(first) == [
         "Stopped. Messages without a queue: 3 messages are not matched to a queue: no input shows the "
-        "creation of their endpoint before as_of",
+        "creation of their endpoint before as_of.",
         "Stopped. Queue SQL1.A.[Trailing ]: 1 message waits for queue SQL1.A.[Trailing ], which is off by "
-        "the catalog",
+        "the catalog.",
         "Blocked. Queue SQL1.A.OrderQueue: 2 messages are of locked groups, such as g; no event names the "
-        "transaction",
+        "transaction.",
     ]
     assert list_items(notes) == [
         "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",

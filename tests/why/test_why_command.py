@@ -69,7 +69,7 @@ def test_night_page_and_answer_agree(night: Night) -> None:
         line
         for sentence, action in FIRST_TO_LOOK_AT
         for line in (
-            f"- Misconfigured. Queue SQL1.Claims.ClaimIntakeQueue: {sentence}",
+            f"- Misconfigured. Queue SQL1.Claims.ClaimIntakeQueue: {sentence}.",
             f"  To do: {action}",
         )
     ]
