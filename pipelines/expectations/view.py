@@ -84,9 +84,7 @@ EXPECTATIONS = Table(
     "Expectations",
     [
         column("Expectation", "name", "name"),
-        Column(
-            "Met", "word", lambda row: "yes" if row["met"] else "no", ("met",), lambda row: not row["met"]
-        ),
+        Column("Met", "word", _met, ("met",), lambda row: not row["met"]),
         Column("Value", "text", _measured, ("value", "measure", "messages")),
         Column("Limit", "text", format_limit, ("limit", "measure")),
         column("Messages", "count", "messages"),

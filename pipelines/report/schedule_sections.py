@@ -79,9 +79,7 @@ def make_queue_table(data: PageData) -> HtmlTable:
         [
             opening_column(place_column("Queue")),
             waits[0],
-            TableColumn(
-                "Not ready", "count", lambda row: row["group_locked"] + row["queue_off"], cell=_held_back
-            ),
+            TableColumn("Not ready", "count", _count_held_back, cell=_held_back),
             *waits[1:],
             *level_columns(data.rows_by_place("receive_place_levels"), rows),
         ],
