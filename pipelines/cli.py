@@ -1,4 +1,4 @@
-"""`priorities`: one command, whose subcommands are the modules of `pipelines.commands`.
+"""`priorities`: one command, whose subcommands are in `pipelines.commands`.
 
 Only the module of the subcommand that is named is imported.
 """
@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -56,6 +56,13 @@ GROUPS = {
     },
 }
 WITHOUT_ENGINE = ("capture", "init", "check", "version", "completion")
+MODULES = {
+    **dict.fromkeys(
+        ("next", "waiting", "expect", "coverage", "leaks", "differences", "rejected"), "questions"
+    ),
+    **dict.fromkeys(("ingest", "rules", "schedules"), "steps"),
+}
+"""The modules that have several subcommands; each of the others has its own, of the same name."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 
@@ -86,11 +93,10 @@ def run(argv: Sequence[str]) -> int:
             from pipelines.engine.packages import require_engine
 
             require_engine()
-        command = import_module(f"pipelines.commands.{name.replace('-', '_')}")
+        command = find_command(name)
         # What was imported stays.
         gc.freeze()
-        code: int = command.main(options)
-        return code
+        return command(options)
     if "_ARGCOMPLETE" in os.environ:
         _complete_command()
     if name in ("-h", "--help"):
@@ -103,6 +109,13 @@ def run(argv: Sequence[str]) -> int:
     what = "option" if name.startswith("-") else "command"
     hint = f"the nearest is {close}; " if close else ""
     raise ConfigError(f"command line: unknown {what} {name}; {hint}{PROGRAM} --help lists the commands")
+
+
+def find_command(name: str) -> Callable[[Sequence[str]], int]:
+    """Import the module of a subcommand, and return what runs it with its options."""
+    module = import_module(f"pipelines.commands.{MODULES.get(name, name)}")
+    run_command: Callable[[Sequence[str]], int] = module.COMMANDS[name] if name in MODULES else module.main
+    return run_command
 
 
 def _help() -> str:

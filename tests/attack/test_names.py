@@ -2,21 +2,13 @@
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.commands import (
-    coverage,
-    explain,
-    lint as lint_rules,
-    next as next_messages,
-    nightly,
-    report,
-    waiting,
-)
+from pipelines.cli import find_command
+from pipelines.commands import explain, nightly, report
 from tests.support.factories import (
     Events,
     Row,
@@ -138,15 +130,15 @@ def test_a_question_about_a_name(named: Project, capsys: pytest.CaptureFixture[s
     config = ["--config", named.config]
     assert explain.main([*config, "--conversation", f"{name} c"]) == 0
     assert not steers(capsys)
-    assert next_messages.main([*config, "--queue", f"{name} queue B", "--format", "json"]) == 0
+    assert find_command("next")([*config, "--queue", f"{name} queue B", "--format", "json"]) == 0
     assert f"{name} m" in texts_in(json.loads(capsys.readouterr().out))
 
 
-@pytest.mark.parametrize(("job", "codes"), [(coverage, {0}), (lint_rules, {0, 4}), (waiting, {0})])
+@pytest.mark.parametrize(("job", "codes"), [("coverage", {0}), ("lint", {0, 4}), ("waiting", {0})])
 def test_names_in_a_list(
-    named: Project, capsys: pytest.CaptureFixture[str], job: ModuleType, codes: set[int]
+    named: Project, capsys: pytest.CaptureFixture[str], job: str, codes: set[int]
 ) -> None:
-    assert job.main(["--config", named.config]) in codes
+    assert find_command(job)(["--config", named.config]) in codes
     assert not steers(capsys)
 
 

@@ -7,13 +7,13 @@ one never ends. A conversation closes on the day after its own, with the next ba
 import logging
 import re
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from pipelines.cli import find_command
 from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.storage.maintain import maintain
 from pipelines.storage.upkeep import Upkeep
@@ -139,16 +139,16 @@ def test_what_needs_a_pruned_day_is_refused(pruned: Project) -> None:
     for command, given in REFUSED.items():
         options = [option.format(folder=pruned.folder) for option in given]
         with pytest.raises(ConfigError, match=FIRST_LEFT) as refused:
-            import_module(f"pipelines.commands.{command}").main(["--config", pruned.config, *options])
+            find_command(command)(["--config", pruned.config, *options])
         assert len(refused.value.problems) == 1, command
     assert (contents(pruned), pruned.table("runs")) == before
 
 
 def test_the_whole_log_is_refused_with_the_longest_window(pruned: Project) -> None:
-    conformance = import_module("pipelines.commands.conformance")
+    conformance = find_command("conformance")
     with pytest.raises(ConfigError, match=r"needs the whole log, .*name --window-hours 47 or less"):
-        conformance.main(["--config", pruned.config])
-    assert conformance.main(["--config", pruned.config, "--window-hours", "47"]) == 0
+        conformance(["--config", pruned.config])
+    assert conformance(["--config", pruned.config, "--window-hours", "47"]) == 0
 
 
 def test_an_as_of_and_events_of_pruned_days_are_refused(
@@ -197,13 +197,13 @@ def test_a_published_as_of_stays_readable(
     old = ["--config", pruned.config, "--as-of", MIDNIGHTS[0].isoformat(), "--format", "json"]
     for command in (["next", *old, "--queue", "SQL1.B.TargetQueue"], ["waiting", *old]):
         caplog.clear()
-        assert import_module(f"pipelines.commands.{command[0]}").main(command[1:]) == 0
+        assert find_command(command[0])(command[1:]) == 0
         assert "TargetQueue" in capsys.readouterr().out
         warnings = [record.getMessage() for record in caplog.records]
         assert [FIRST_LEFT in warning for warning in warnings if "pruned" in warning] == [True]
     with pytest.raises(PipelineError, match="or closed before 2026-11-22, and so pruned"):
-        import_module("pipelines.commands.explain").main(["--config", pruned.config, "--conversation", "c0"])
-    assert import_module("pipelines.commands.coverage").main(["--config", pruned.config]) == 0
+        find_command("explain")(["--config", pruned.config, "--conversation", "c0"])
+    assert find_command("coverage")(["--config", pruned.config]) == 0
     assert "the counts of endpoints lack the conversations that closed before 2026-11-22" in caplog.text
 
 

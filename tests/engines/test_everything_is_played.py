@@ -1,12 +1,11 @@
 """Every command and option that reads the warehouse is played on both engines."""
 
 import re
-from importlib import import_module
 from typing import Any
 
 import pytest
 
-from pipelines.cli import COMMANDS
+from pipelines.cli import COMMANDS, find_command
 from pipelines.commands.options import Parser
 from tests.engines.inputs import INPUTS
 from tests.engines.questions import NOT_PLAYED, lines_of
@@ -28,7 +27,7 @@ def options_of(command: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     monkeypatch.setattr(Parser, "parse_args", stop)
     with pytest.raises(Stopped):
-        import_module(f"pipelines.commands.{command.replace('-', '_')}").main([])
+        find_command(command)([])
     return {action.option_strings[-1] if action.option_strings else action.metavar for action in found}
 
 

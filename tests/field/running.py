@@ -1,7 +1,6 @@
 """Runs jobs on inputs as users have them, and says what a user would see."""
 
 import csv
-import importlib
 import io
 import json
 import logging
@@ -15,6 +14,7 @@ from typing import Any
 import yaml
 from deltalake import DeltaTable
 
+from pipelines.cli import find_command
 from pipelines.commands import launch
 from pipelines.commands.open import warehouse_of
 from pipelines.config.instants import parse_instant
@@ -206,9 +206,7 @@ def run(job: str, *options: str | Path) -> Outcome:
     try:
         with redirect_stdout(out), redirect_stderr(err):
             try:
-                code = importlib.import_module(f"pipelines.commands.{COMMANDS.get(job, job)}").main(
-                    [str(option) for option in options]
-                )
+                code = find_command(COMMANDS.get(job, job))([str(option) for option in options])
             except SystemExit as ended:  # --help
                 code = int(ended.code or 0)
             except Exception as error:

@@ -10,7 +10,8 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.commands import reassign as job, rules as rules_job
+from pipelines.commands import reassign as job
+from pipelines.commands.steps import run_rules
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings, load_settings
 from pipelines.console.invocation import name_command
@@ -166,7 +167,7 @@ def test_the_command_line(
 ) -> None:
     company.edit(create_rule("Other", 1))
     config = ["--config", company.project.config]
-    assert rules_job.main(config) == 0
+    assert run_rules(config) == 0
     assert job.main([*config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]) == 0
     said = capsys.readouterr().out
     assert "2 endpoints were created from 2026-11-20T00:00:00Z up to 2026-11-21T12:00:00Z" in said
@@ -175,7 +176,7 @@ def test_the_command_line(
     with pytest.raises(ConfigError, match="the interval is empty"):
         job.main([*config, "--from", "2026-11-21", "--to", "2026-11-21"])
     # The rules as a script.
-    assert rules_job.main([*config, "--print-sql", "SQL1"]) == 0
+    assert run_rules([*config, "--print-sql", "SQL1"]) == 0
     assert "CREATE BROKER PRIORITY [Other]" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="none is of the instance 'SQL2'"):
-        rules_job.main([*config, "--print-sql", "SQL2"])
+        run_rules([*config, "--print-sql", "SQL2"])

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.commands import differences
+from pipelines.commands.questions import DIFFERENCES
 from tests.support.factories import NOON, at, by_source, catalog, create_rule, database, endpoint_event
 from tests.support.snapshot_views import Server, conversation, ready, shown, views
 from tests.support.view_rows import priority
@@ -43,7 +43,7 @@ def test_nothing_is_silent(embedded: SparkSession, tmp_path: Path, capsys: Any) 
     )
     server.snapshot(given, NOON)
     server.project.run(embedded, NOON)
-    assert differences.main(["--config", server.project.config, "--format", "json"]) == 0
+    assert DIFFERENCES(["--config", server.project.config, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     any_but = "contract ANY, local service {}, remote service {}, level {}"
     assert [tuple(row[name] for name in COMPARED) for row in found["rules"]] == [
@@ -65,5 +65,5 @@ def test_nothing_is_silent(embedded: SparkSession, tmp_path: Path, capsys: Any) 
     levels = {(row["level_source"], row["server"], row["here"], row["endpoints"]) for row in found["levels"]}
     assert levels == {("ladder", 9, 3, 1), ("server", 8, 3, 1)}
     assert found["handles_unknown"] == 1
-    assert differences.main(["--config", server.project.config]) == 0
+    assert DIFFERENCES(["--config", server.project.config]) == 0
     assert "Theirs" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.commands import leaks as job
+from pipelines.commands import questions
 from pipelines.questions.leak_script import script_lines
 from pipelines.questions.leaks import (
     ENDPOINT_COLUMNS,
@@ -253,11 +253,11 @@ def test_the_messages_of_the_days_tell_which_endpoints_leak(session: SparkSessio
 
 
 def test_the_job_prints_tables_and_json(leaking: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert job.main(["--config", leaking.config, "--format", "json", "--limit", "3"]) == 0
+    assert questions.LEAKS(["--config", leaking.config, "--format", "json", "--limit", "3"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["days"], report["endpoints"]) == (7, 4)
     assert [row["conversation_id"] for row in report["oldest"]] == ["half", "alone", "alone"]
-    assert job.main(["--config", leaking.config]) == 0
+    assert questions.LEAKS(["--config", leaking.config]) == 0
     shown = capsys.readouterr().out
     assert "4 endpoints leak: 2 in state DI (DISCONNECTED_INBOUND) as the far side" in shown
     assert "handle half too False" in shown

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.commands import next as next_job, waiting as waiting_job
+from pipelines.commands.questions import NEXT, WAITING
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings
@@ -177,10 +177,10 @@ def test_the_commands_print_json_and_refuse_half_a_question(
 ) -> None:
     config = ["--config", settings.path, "--format", "json"]
     with pytest.raises(PipelineError, match="--as-of 2026-11-20T13:30:00Z was not published"):
-        next_job.main([*config, "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"])
-    assert next_job.main([*config, "--instance", "SQL1", "--transmission"]) == 0
+        NEXT([*config, "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"])
+    assert NEXT([*config, "--instance", "SQL1", "--transmission"]) == 0
     assert [row["position"] for row in json.loads(capsys.readouterr().out)["next"]] == [1, 2]
-    assert waiting_job.main(config) == 0
+    assert WAITING(config) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["as_of"], found["transmission"]["overtaken"]) == ("2026-11-20T13:00:00Z", [])
     for options in (
@@ -189,7 +189,7 @@ def test_the_commands_print_json_and_refuse_half_a_question(
         ["--instance", "I", "--database", "D", "--transmission"],
     ):
         with pytest.raises(ConfigError, match="command line"):
-            next_job.main(["--config", "settings.yaml", *options])
+            NEXT(["--config", "settings.yaml", *options])
 
 
 def test_an_instance_may_be_left_out_if_it_is_the_only_one(
@@ -240,9 +240,9 @@ def test_the_command_takes_columns_in_one_list_or_several(
     embedded: SparkSession, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = ["--config", settings.path]
-    assert waiting_job.main([*config, "--by", "level, queue", "--by", "instance,level"]) == 0
+    assert WAITING([*config, "--by", "level, queue", "--by", "instance,level"]) == 0
     printed = capsys.readouterr().out
     assert "Waiting for receive by level, queue, instance, the longest first" in printed
     assert "Waiting for transmission by level, instance, the longest first" in printed
     with pytest.raises(ConfigError, match=r"'contrat' is unknown; did you mean 'contract'\?"):
-        waiting_job.main([*config, "--by", "contrat"])
+        WAITING([*config, "--by", "contrat"])

@@ -15,7 +15,8 @@ from deltalake import DeltaTable
 from hypothesis import given, settings, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.commands import reassign, report as page, rules as rules_job, whatif as job
+from pipelines.commands import reassign, report as page, whatif as job
+from pipelines.commands.steps import run_rules
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
@@ -379,7 +380,7 @@ def test_after_is_what_reassigning_would_give(
     now[1]["create"]["level"] = 9
     (project.folder / "rules.yaml").write_text(yaml.safe_dump(now))
     span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
-    assert rules_job.main(["--config", project.config]) == 0
+    assert run_rules(["--config", project.config]) == 0
     assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
     # What was published is still by the levels of before; the order is that of the levels as they are now.
     current = read_replacement(project.settings(), [str(project.folder / "rules.yaml")])
