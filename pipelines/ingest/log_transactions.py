@@ -1,5 +1,7 @@
 """How the transactions ended in which a log has rows: those of one that was rolled back do not count."""
 
+from datetime import timedelta
+
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.log_mapping import INSTANCE
@@ -14,6 +16,8 @@ TRANSACTION, SEQUENCE = "transaction", "sequence"
 OUTCOMES, ROLLED_BACK = "outcomes", "rolled_back"
 """What is counted of them."""
 KEY = ["instance", TRANSACTION]
+DOUBLED = timedelta(hours=1)
+"""How far the time of an end may be before that of a row: in the hour that local clocks show twice."""
 
 
 def outcomes(raw: DataFrame, log: LogReading) -> DataFrame:
@@ -50,15 +54,18 @@ def with_outcomes(rows: DataFrame, ends: DataFrame | None, mapping: SourceMappin
     Returns:
         The rows with `is_rolled_back`; those of a transaction whose end nothing shows are pending.
 
-    A server that restarts uses transaction ids again: the first end after a row is that of its transaction.
+    A server that restarts uses transaction ids again, and its numbers of rows begin again: the first end
+    after a row by time and by number is that of its transaction.
     """
     if ends is None:
         found = rows.select("event_id", F.lit(False).alias("found_rollback")).where("false")
     else:
         asking = rows.where(f"{TRANSACTION} is not null").select("event_id", "event_time", *KEY, SEQUENCE)
-        is_behind = (F.col("ended_at") >= F.col("event_time")) | (
-            F.col("ended_sequence") > parse_value(F.col(SEQUENCE), "bigint")
+        sequence = parse_value(F.col(SEQUENCE), "bigint")
+        by_number = (F.col("ended_sequence") > sequence) & (
+            F.col("ended_at") >= F.col("event_time") - F.lit(DOUBLED)
         )
+        is_behind = F.coalesce(by_number, F.col("ended_at") >= F.col("event_time"))
         found = (
             asking.join(ends, KEY, "inner")
             .where(is_behind)

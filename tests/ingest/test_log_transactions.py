@@ -13,6 +13,8 @@ ROWS = """
     used again   | 12:00                | SQL1     | t3          | 5        | -              | -
     by sequence  | 12:00                | SQL1     | t4          | 5        | -              | -
     over before  | 12:00                | SQL1     | t5          | 5        | -              | -
+    restarted    | 12:00                | SQL1     | t6          | 5        | -              | -
+    lost         | 12:00                | SQL1     | t7          | 5        | -              | -
     elsewhere    | 12:00                | SQL2     | t1          | 5        | -              | -
     waits anyway | 12:00                | SQL1     | t1          | 5        | handle_unknown | -
     alone        | 12:00                | SQL1     | -           | -        | -              | -
@@ -26,11 +28,17 @@ ENDS = """
     SQL1     | t3          | 12:02              | -                     | false
     SQL1     | t4          | 11:59              | 6                     | true
     SQL1     | t5          | 11:59              | 5                     | true
+    SQL1     | t6          | 10:59              | 90                    | true
+    SQL1     | t6          | 12:01              | 6                     | false
+    SQL1     | t7          | 12:01              | 4                     | false
 """
 
 
 def test_the_first_end_after_a_row_is_that_of_its_transaction(draw: Draw) -> None:
-    """A row whose transaction shows no end waits, and is kept as it was written."""
+    """A row whose transaction shows no end waits, and is kept as it was written.
+
+    A restarted server begins to number its rows and transactions again.
+    """
     mapping = SourceMapping("logs/trace", {}, table="message_events")
     rows = draw(ROWS)
     found = with_outcomes(rows, draw(ENDS), mapping)
@@ -42,6 +50,8 @@ def test_the_first_end_after_a_row_is_that_of_its_transaction(draw: Draw) -> Non
         used again   | true                   | -              | false
         by sequence  | true                   | -              | false
         over before  | false                  | no_outcome     | true
+        restarted    | false                  | -              | false
+        lost         | false                  | no_outcome     | true
         elsewhere    | false                  | no_outcome     | true
         waits anyway | false                  | handle_unknown | false
         alone        | false                  | -              | false
