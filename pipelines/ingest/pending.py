@@ -42,8 +42,8 @@ def known_endpoints(warehouse: Warehouse, shown: Sequence[DataFrame]) -> DataFra
         ledger = warehouse.read(ENDPOINTS).where("conversation_handle <> conversation_id")
         frames.append(ledger.select(*HANDLE))
     if warehouse.exists(ENDPOINT_FACTS):
-        # A handle may be known of an endpoint whose creation is not.
-        events = warehouse.read(ENDPOINT_FACTS).where("closed_on is null").where(~made_of_messages())
+        # A handle may be known of an endpoint whose creation is not; a row may come after its end was closed.
+        events = warehouse.read(ENDPOINT_FACTS).where(~made_of_messages())
         frames.append(events.select(*HANDLE))
     return union_all(frames) if frames else empty_frame(warehouse.spark, ENDPOINTS.struct).select(*HANDLE)
 
