@@ -31,6 +31,7 @@ from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log, rows_without_offset
 from pipelines.storage.inputs.mapped_rows import (
+    NOTES,
     SourceMapping,
     map_rows,
     with_event_ids,
@@ -130,6 +131,7 @@ def read_new_log(
             told += Counter({ROLLED_BACK: rows.where("is_rolled_back").count()})
             rows = rows.where("not is_rolled_back")
         waiting = materialize(select_pending(rows))
+        told += count_notes(rows.where(is_pending()))
         rows = rows.where(~is_pending())
         few_bytes = materialize(narrow_rows(rows, whole.contract, is_mapped=True))
         judged = judge_rows(
@@ -157,8 +159,9 @@ def _sends(
     materialize: Materialize,
     before: Mapping[str, Sequence[DataFrame]],
 ) -> InputBatch:
-    reasoned = with_reasons(rows, SENT_MESSAGES, first_day=warehouse.first_day)
+    reasoned = with_reasons(rows, SENT_MESSAGES, first_day=warehouse.first_day, is_mapped=True)
     told, rows = _without_incomplete(materialize(placed_events(reasoned, warehouse.places)))
+    told += count_notes(rows)
     judged = judge_sends(
         warehouse,
         log.source,
@@ -245,6 +248,12 @@ def _without_incomplete(rows: DataFrame) -> tuple[Counter[str], DataFrame]:
     by_class = rows.where(is_incomplete).groupBy("class").agg(F.count(F.lit(1)).alias("rows"))
     counts = Counter({f"{INCOMPLETE}_{row['class']}": row["rows"] for row in by_class.collect()})
     return counts, rows.where(~is_incomplete)
+
+
+def count_notes(rows: DataFrame) -> Counter[str]:
+    """How many rows there are of each of `NOTES` on their times."""
+    [found] = rows.agg(*[F.count_if(F.col("time_note") == note).alias(note) for note in NOTES]).collect()
+    return Counter({note: found[note] for note in NOTES if found[note]})
 
 
 def _counted(raw: DataFrame, log: LogReading) -> Counter[str]:
