@@ -1,0 +1,158 @@
+"""Random traces and Extended Events: nights have what each row means, and nothing else."""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.field.running import Case
+from tests.support.random_extended_events import INSTANCE, Events, as_xml
+from tests.support.random_traces import DATABASES, QUEUES, SERVERS, Fact, Logged, Night, World, fact, tell
+
+CATALOG = [
+    {
+        "name": server,
+        "databases": [
+            {"name": name, "queues": [{"name": queue} for queue in QUEUES.values()], "services": []}
+            for name in DATABASES.values()
+        ],
+    }
+    for server in (*SERVERS, INSTANCE)
+]
+TABLES = ("endpoint_events", "message_events", "queue_events", "sends")
+SUMMED = ("accepted", "duplicates", "rejected", "pending")
+OWN = ("event_type", "instance", "database", "conversation_handle", "message_sequence_number", "message_type")
+NAMES = {"databases": DATABASES, "queues": QUEUES}
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows in the format that the ending of the file names."""
+    path.parent.mkdir(exist_ok=True)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    whole = [{name: row.get(name) for name in names} for row in rows]
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(whole), path)
+    elif path.suffix == ".json":
+        path.write_text("".join(json.dumps(row) + "\n" for row in whole))
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(whole)
+
+
+def inputs(format: str) -> dict[str, Any]:
+    """A trace with local times, two logs of Extended Events, and a procedure's own table."""
+    return {
+        "logs": [
+            {
+                "name": "trace",
+                "path": "trace",
+                "format": format,
+                "mapping": "sql-trace",
+                "zone": "Europe/Berlin",
+                **NAMES,
+            },
+            {"name": "flat", "path": "flat", "format": format, "mapping": "xe-flat", **NAMES},
+            {"name": "xml", "path": "xml", "format": format, "mapping": "xe-xml", **NAMES},
+        ],
+        "message_events": {
+            "path": "own",
+            "format": format,
+            "columns": {"event_time": "at", **{name: name for name in OWN}},
+        },
+    }
+
+
+@pytest.mark.slow
+def test_nights_have_what_the_rows_mean(session: SparkSession, tmp_path: Path) -> None:
+    require_meant(tmp_path, 1, "json")
+
+
+def require_meant(folder: Path, seed: int, format: str, *, conversations: int = 60) -> None:
+    """Run two nights on random rows, and compare what the tables have with what the rows mean."""
+    world = World(seed, conversations=conversations)
+    flat, xml = Events(seed, count=conversations), Events(seed + 1000, count=conversations)
+    traces = world.files(number=4, overlap=40)
+    logged: list[list[Logged]] = [[], []]
+    for row in world.logged:
+        logged[world.rng.randrange(2)].append(row)
+    # The second file repeats rows of the first; there is one file of XML.
+    middle = conversations // 2
+    of_logs = {
+        "trace": [traces[:2], traces[2:]],
+        "flat": [[flat.rows[: middle + 5]], [flat.rows[middle:]]],
+        "xml": [[[as_xml(row) for row in xml.rows]], []],
+    }
+    expected = {name: tell(nights, logged if name == "trace" else ()) for name, nights in of_logs.items()}
+    case = Case(folder)
+    case.set_catalog(*CATALOG)
+    case.configure(inputs=inputs(format), quality={"max_rejected_share": 1})
+    for night in range(2):
+        for name, nights in of_logs.items():
+            for number, rows in enumerate(nights[night]):
+                write(folder / name / f"{night}-{number}.{format}", [row.values for row in rows])
+        own = [{"at": row.at.isoformat(), **row.values} for row in logged[night]]
+        write(folder / "own" / f"{night}.{format}", own)
+        case.fold()
+        require_tables(case, [told[night] for told in expected.values()])
+        for name, told in expected.items():
+            if not of_logs[name][night]:
+                continue
+            before, after = (told[night - 1] if night else Night()), told[night]
+            found = {"pending": after.pending.total(), "rejected": after.rejected.total(), **after.counts}
+            accepted = after.facts.total() - before.facts.total()
+            require_counts(case, night + 1, f"logs/{name}", {"accepted": accepted, **found})
+        before, after = (expected["trace"][night - 1] if night else Night()), expected["trace"][night]
+        accepted = after.logged.total() - before.logged.total()
+        found = {"accepted": accepted, "pending": after.unknown}
+        require_counts(case, night + 1, "message_events", found)
+
+
+def require_tables(case: Case, nights: Sequence[Night]) -> None:
+    """Require that the tables have what the logs mean, and that the events wait which they say."""
+    facts = sum((each.facts + each.logged for each in nights), Counter[Fact]())
+    found = facts_of(case, facts)
+    assert (found - facts, facts - found) == (Counter(), Counter())
+    pending = sum((each.pending for each in nights), Counter[Fact]())
+    said = [dict(values) for _, values in pending.elements()]
+    waiting = Counter((values["conversation_id"], values["event_type"]) for values in said)
+    assert waiting_of(case) == waiting
+    acknowledged = {key: moment for each in nights for key, moment in each.acknowledged.items()}
+    names = {name for _, values in acknowledged for name, _ in values}
+    sends = case.table("sends")
+    told = {fact("sends", {name: row[name] for name in names}): row["acknowledged_at"] for row in sends}
+    assert told == acknowledged
+
+
+def facts_of(case: Case, expected: Counter[Fact]) -> Counter[Fact]:
+    """What the tables have, in the columns that the events say."""
+    columns = {(table, name) for table, values in expected for name, _ in values}
+    return Counter(
+        fact(table, {name: row[name] for name in row if (table, name) in columns})
+        for table in TABLES
+        for row in case.table(table)
+    )
+
+
+def waiting_of(case: Case) -> Counter[tuple[str, str]]:
+    """The conversations and types of pending events of logs."""
+    rows = [row for row in case.table("pending_events") if row["source"].startswith("logs/")]
+    payloads = [json.loads(row["payload"]) for row in rows]
+    return Counter((said["conversation_id"].upper(), said["event_type"]) for said in payloads)
+
+
+def require_counts(case: Case, batch: int, source: str, counts: dict[str, int]) -> None:
+    """Require that the counts of a batch make its events, and are these; zeros are left out."""
+    [row] = [row for row in case.table("batches") if (row["batch"], row["source"]) == (batch, source)]
+    assert row["events"] == sum(row[name] for name in SUMMED)
+    found = {name: row[name] for name in ("accepted", "rejected", "pending")} | dict(row["counts"] or {})
+    known = {name: count for name, count in counts.items() if count}
+    assert {name: count for name, count in found.items() if count} == known, source
