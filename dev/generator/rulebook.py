@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import CRITERIA
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL
 from pipelines.rules.ladder import ladders_of, level_of
 
 ANY = "ANY"

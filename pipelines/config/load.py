@@ -20,13 +20,17 @@ from pipelines.config.log_names import LogNames, log_names, require_names
 from pipelines.config.mapped_sources import require_mappings, source_places
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
-from pipelines.config.rules.known import KnownRules, known_rules
-from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
+from pipelines.config.rules.sources import (
+    KnownRules,
+    NoRuleFileError,
+    RuleSources,
+    known_rules,
+    note_other_case,
+)
 from pipelines.config.rules.statements import CatalogChange, Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
-from pipelines.config.snapshots.copies import require_different_brokers
+from pipelines.config.snapshots.checks import require_different_brokers
 from pipelines.config.snapshots.history import CatalogFact, catalog_at, catalog_history
-from pipelines.config.snapshots.logged_rules import without_refused
 from pipelines.config.snapshots.places import (
     Places,
     place_catalog,
@@ -37,7 +41,7 @@ from pipelines.config.snapshots.places import (
 from pipelines.config.snapshots.queue_names import QueueSwitch, name_queues, switches_of
 from pipelines.config.snapshots.read import read_snapshots
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
-from pipelines.config.snapshots.statements import make_statements
+from pipelines.config.snapshots.statements import make_statements, without_refused
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import CRITERIA, STEPS
+from pipelines.config.rules.statements import CRITERIA, STEPS
 from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,

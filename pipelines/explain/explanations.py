@@ -11,7 +11,7 @@ from pipelines.activation.read import rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.rules.known import KnownRules
+from pipelines.config.rules.sources import KnownRules
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 from pipelines.blocks.tables import KIND_COLUMNS, Column, Table, column
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.limits import CRITERIA
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console

@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.rules.limits import CRITERIA
+from pipelines.config.rules.statements import CRITERIA
 from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.ingest.sides import arrivals
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages

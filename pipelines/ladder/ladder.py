@@ -2,8 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.rules.limits import CRITERIA, STEPS
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 from schemas.keys import ENDPOINT_NAMES
 
 

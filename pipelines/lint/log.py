@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.known import KnownRules
+from pipelines.config.rules.sources import KnownRules
 from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.console.wording import LIST_LENGTH, format_database, format_endpoint, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.rules.limits import STEPS
+from pipelines.config.rules.statements import STEPS
 from pipelines.rules.ladder import DatabaseKey, Mask, Names, masked
 from schemas.keys import ENDPOINT_NAMES
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.config.nearest import loosely
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.limits import CRITERIA
-from pipelines.config.rules.statements import SourceLocation
+from pipelines.config.rules.statements import CRITERIA, SourceLocation
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.config.snapshots.missing_names import BUILT_IN_CONTRACT
 from pipelines.console.wording import format_criteria, format_database, format_list

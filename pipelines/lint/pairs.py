@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.known import KnownRules
-from pipelines.config.rules.limits import NAME_LENGTH, STEPS
-from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
+from pipelines.config.rules.sources import KnownRules
+from pipelines.config.rules.statements import DEFAULT_LEVEL, NAME_LENGTH, STEPS, SourceLocation
 from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list

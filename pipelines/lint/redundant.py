@@ -12,8 +12,7 @@ from itertools import islice
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.limits import STEPS
-from pipelines.config.rules.statements import DEFAULT_LEVEL, HonorSetting, SourceLocation
+from pipelines.config.rules.statements import DEFAULT_LEVEL, STEPS, HonorSetting, SourceLocation
 from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import (
     LIST_LENGTH,

@@ -8,8 +8,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
-from pipelines.config.rules.known import KnownRules
-from pipelines.config.rules.sources import RuleSources
+from pipelines.config.rules.sources import KnownRules, RuleSources
 from pipelines.config.rules.statements import HonorSetting, Note, NoteReason, RuleFile
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.config.snapshots.missing_names import find_missing_names

@@ -10,7 +10,7 @@ from pipelines.config.catalog import Catalog, Database
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.known import KnownRules
+from pipelines.config.rules.sources import KnownRules
 from pipelines.config.snapshots.history import over_database
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES

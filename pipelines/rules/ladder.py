@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import CRITERIA, STEPS
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 
 DatabaseKey: TypeAlias = tuple[str, str]
 """Instance and database."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import CRITERIA, STEPS
+from pipelines.config.rules.statements import CRITERIA, STEPS
 from pipelines.rules.ladder import Names, masked
 from pipelines.rules.near_names import NearNames
 

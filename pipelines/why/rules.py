@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import STEPS
+from pipelines.config.rules.statements import STEPS
 from pipelines.questions.open_messages import NAMES
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
 from pipelines.rules.near_rules import NearRule, NearRules

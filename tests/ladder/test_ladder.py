@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.rules.limits import STEPS
+from pipelines.config.rules.statements import STEPS
 from pipelines.ladder.ladder import levels_of_kinds, undecided, with_level, with_priority
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.config.rules.limits import CRITERIA
+from pipelines.config.rules.statements import CRITERIA
 from pipelines.questions.coverage import COLUMNS, count_rule_uses, report_coverage
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES

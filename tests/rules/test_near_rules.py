@@ -3,7 +3,7 @@
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import CRITERIA
+from pipelines.config.rules.statements import CRITERIA
 from pipelines.rules.near_rules import NearRules
 from tests.rules.test_ladder import NAMES
 from tests.rules.test_near_names import is_near

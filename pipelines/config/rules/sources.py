@@ -1,4 +1,4 @@
-"""Rule sources: the files that a path of the settings stands for, and what was read from them."""
+"""Rule sources: the files that a path of the settings stands for, their text, and whose rules are known."""
 
 import glob
 import os
@@ -13,6 +13,7 @@ from pipelines.config.mapping import LocalTimes
 from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
 from pipelines.config.rules.read import read_rules, suffix_problem
 from pipelines.config.rules.statements import Note, NoteReason, RuleFile, SourceLocation
+from pipelines.config.snapshots.server import ServerSnapshot
 
 _NUMBER = re.compile(r"(\d+)")
 _REPEATABLE = re.compile(r"R__", re.IGNORECASE)
@@ -215,3 +216,53 @@ def note_other_case(files: Iterable[RuleFile], known: Iterable[tuple[str, str]])
             )
             fix = "write instance and database in the same case"
             yield Note(NoteReason.OTHER_CASE, statement.location, message, fix, *place)
+
+
+@dataclass(frozen=True)
+class KnownRules:
+    """The databases whose rules are known, also where they have none.
+
+    Attributes:
+        instances: instances that a rule source is for: the rules of all their databases are known.
+        databases: (instance, database) of which a snapshot has the rules.
+        partly: those of which a snapshot has the rules that name contract and local service, and no other.
+    """
+
+    instances: frozenset[str]
+    databases: frozenset[tuple[str, str]]
+    partly: frozenset[tuple[str, str]] = frozenset()
+
+    def has(self, instance: str, database: str) -> bool:
+        """Whether the rules of a database are known, all of them."""
+        return instance in self.instances or (instance, database) in self.databases
+
+
+def known_rules(
+    instances: Iterable[str | None],
+    files: Iterable[RuleFile],
+    snapshots: Iterable[ServerSnapshot],
+    as_of: datetime | None,
+) -> KnownRules:
+    """Find whose rules are known.
+
+    Args:
+        instances: those that the settings name for rule sources.
+        files: the rule sources; their statements name instances, too.
+        snapshots: those with `conversation_priorities` show the rules of their database.
+        as_of: only snapshots up to then count; None counts all.
+    """
+    stated = {statement.instance for file in files for statement in file.statements}
+    shown = [
+        each
+        for each in snapshots
+        if each.priorities() is not None and (as_of is None or each.taken_at <= as_of)
+    ]
+    # What the newest one shows holds.
+    partly = {
+        each.database_key: each.leaves_out_any for each in sorted(shown, key=lambda each: each.taken_at)
+    }
+    return KnownRules(
+        frozenset(stated | {name for name in instances if name is not None}),
+        frozenset(key for key, leaves_out in partly.items() if not leaves_out),
+        frozenset(key for key, leaves_out in partly.items() if leaves_out),
+    )

@@ -9,13 +9,14 @@ from typing import Any
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import parse_instant
 from pipelines.config.rules.existence_checks import text_of
-from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
 from pipelines.config.rules.script_statements import Statement, Statements
 from pipelines.config.rules.script_tokens import DIRECTIVE, Comment, Token, Tokens
 from pipelines.config.rules.sqlcmd import VARIABLE, read_tokens
 from pipelines.config.rules.statements import (
     ANY,
+    CRITERION_LENGTH,
     DEFAULT_LEVEL,
+    NAME_LENGTH,
     Criterion,
     HonorSetting,
     Note,
@@ -24,6 +25,8 @@ from pipelines.config.rules.statements import (
     RuleStatement,
     SourceLocation,
     StatementType,
+    level_problem,
+    name_problem,
 )
 from pipelines.config.text_file import read_text
 

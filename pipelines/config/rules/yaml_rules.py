@@ -7,15 +7,18 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
 from pipelines.config.rules.statements import (
     ANY,
+    CRITERION_LENGTH,
+    NAME_LENGTH,
     UNSET,
     Criterion,
     RuleFile,
     RuleStatement,
     SourceLocation,
     StatementType,
+    level_problem,
+    name_problem,
 )
 from pipelines.config.shape import Instant, Shape, check, problem
 from pipelines.config.yaml_file import YamlFile, load_yaml

@@ -1,10 +1,16 @@
-"""What snapshots say of rules, as rule statements."""
+"""What snapshots and DDL logs say of rules, as rule statements."""
 
 from collections.abc import Iterable, Sequence
 
 from pipelines.config.rules.history import RuleVersion, apply_statements, rule_history
-from pipelines.config.rules.statements import ANY, RuleStatement, SourceLocation, StatementType
-from pipelines.config.snapshots.logged_rules import without_refused
+from pipelines.config.rules.statements import (
+    ANY,
+    Note,
+    NoteReason,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES
 
@@ -94,3 +100,37 @@ def _create(
 def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
     location = SourceLocation(snapshot.path_of(PRIORITIES), min(snapshot.rule_lines, default=1), 1)
     return RuleStatement(StatementType.DROP, snapshot.taken_at, *snapshot.database_key, name, location)
+
+
+def without_refused(
+    statements: Sequence[RuleStatement], logged: Sequence[RuleStatement]
+) -> tuple[list[RuleStatement], list[Note]]:
+    """The logged statements that fit what stood before them, and what to say of the others.
+
+    Args:
+        statements: of rule files and captures.
+        logged: of DDL logs. The server carried them out, so one that does not fit shows that a rule before
+            it is not known.
+    """
+    kept, notes = list(logged), list[Note]()
+    while True:
+        folded = apply_statements([*statements, *kept])
+        refused = {id(each.statement): each for each in folded.refusals}
+        wrong = [each for each in kept if id(each) in refused]
+        if not wrong:
+            return kept, notes
+        kept = [each for each in kept if id(each) not in refused]
+        notes += [_note(each, refused[id(each)].message) for each in wrong]
+
+
+def _note(statement: RuleStatement, message: str) -> Note:
+    said = message.removeprefix(f"{statement.location}: ").partition("; ")[0]
+    return Note(
+        NoteReason.ASSUMED,
+        statement.location,
+        f"{statement.kind.value} of {statement.name} is passed over: {said}",
+        "add a capture or a rule file from before the log's first row",
+        statement.instance,
+        statement.database,
+        statement.name,
+    )

@@ -7,7 +7,7 @@ from itertools import combinations
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import CopyError
-from pipelines.config.snapshots.copies import describe_copy
+from pipelines.config.snapshots.checks import describe_copy
 from pipelines.config.snapshots.places import PLACE, Place
 from pipelines.console.wording import format_count
 from pipelines.engine.frames import small_frame, union_all

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
-from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
+from pipelines.config.rules.statements import (
+    ANY,
+    CRITERIA,
+    UNSET,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from tests.support.cases import cases, lines_of_error
 from tests.support.factories import Row
 from tests.support.model import rules as model

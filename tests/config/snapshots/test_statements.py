@@ -5,9 +5,8 @@ from typing import Any
 
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType
-from pipelines.config.snapshots.logged_rules import without_refused
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
-from pipelines.config.snapshots.statements import make_statements
+from pipelines.config.snapshots.statements import make_statements, without_refused
 from tests.support.factories import NOON
 
 NAMES = ("service_contract_id", "service_contract_name", "local_service_id", "local_service_name")
