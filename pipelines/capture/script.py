@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
-from pipelines.capture.select_list import select_list
 from pipelines.config.errors import ConfigError
+from pipelines.config.snapshots.declaration import GUID, View, ViewColumn
 from pipelines.config.snapshots.views import VIEWS
 
 FILE = "capture.sql"
@@ -62,3 +62,30 @@ def name_literal(name: str) -> str:
 def ddl_log_script() -> str:
     """Return the script of a table and a trigger that write down DDL events of Service Broker."""
     return resources.files(__package__).joinpath(DDL_LOG).read_text("utf-8")
+
+
+WIDTH = 115
+"""Characters of a line: with indent and quotes it has at most 120."""
+
+
+def select_list(view: View) -> str:
+    """The view's columns in T-SQL, inside a literal of the script.
+
+    A line has as many columns as fit. A GUID begins a line, so that ids stand below each other.
+    """
+    lines: list[str] = []
+    for column in view.columns:
+        if not column.is_selected:
+            continue
+        sql = _select(column).replace("'", "''")
+        if lines and column.type is not GUID and len(f"{lines[-1]}, {sql},") <= WIDTH:
+            lines[-1] += f", {sql}"
+        else:
+            lines.append(sql)
+    return ",\n   ".join(lines)
+
+
+def _select(column: ViewColumn) -> str:
+    """One column, under the key that it has in a line of the capture."""
+    value = column.sql or column.type.sql.format(f"v.{column.name}")
+    return f"{value} AS [row.{column.name}]"

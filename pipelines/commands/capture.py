@@ -15,8 +15,7 @@ from pipelines.commands.options import Parser, duration
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
 from pipelines.console.invocation import command_line
-from pipelines.console.progress import step
-from pipelines.console.terminal import escape_line
+from pipelines.console.terminal import escape_line, step
 from pipelines.console.wording import format_count
 
 FOLDER = Path("captures")

@@ -108,7 +108,7 @@ def outcome_of(error: Exception, suspects: Sequence[str] | None = None) -> tuple
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
     # Import lazily: only failing commands need these.
-    from pipelines.engine.limits import tight_limit
+    from pipelines.engine.environment import tight_limit
 
     if limit := tight_limit():
         return ConfigError.exit_code, limit

@@ -17,8 +17,7 @@ from pipelines.console.terminal import escape_line, open_console, to_json
 from pipelines.engine.session import open_session
 from pipelines.lint.findings import Finding, Severity, sort_findings
 from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
-from pipelines.lint.sarif import sarif
-from pipelines.lint.view import from_here, plain, print_findings, relative
+from pipelines.lint.view import from_here, plain, print_findings, relative, sarif
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
 

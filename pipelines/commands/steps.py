@@ -10,7 +10,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import CHECKED, Settings, load_settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.tsql_script import format_script
-from pipelines.console.progress import step
+from pipelines.console.terminal import step
 from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
 from pipelines.nightly.night import describe, ingest_new_input
 from pipelines.storage.lock import only_writer

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from hashlib import blake2b
 
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pyspark.sql.types import MapType
 
@@ -86,3 +88,27 @@ def identifier_of_new(spark: SparkSession, path: str) -> str:
     if is_embedded(spark):
         return f"t{blake2b(path.encode(), digest_size=16).hexdigest()}"
     return delta_identifier(path)
+
+
+def table_properties(spark: SparkSession, path: str) -> dict[str, str]:
+    """The properties of the table at a path; none if it cannot be read."""
+    properties: dict[str, str]
+    try:
+        properties = DeltaTable(path).metadata().configuration
+    except (DeltaError, OSError):
+        # delta-rs may have no credentials for a path that Apache Spark can reach.
+        if is_embedded(spark):
+            return {}
+        [detail] = spark.sql(f"DESCRIBE DETAIL {delta_identifier(path)}").select("properties").collect()
+        properties = detail.properties
+    return properties
+
+
+def set_table_property(spark: SparkSession, path: str, name: str, value: str) -> None:
+    """Set a property of the table at a path, in a commit of its own."""
+    try:
+        DeltaTable(path).alter.set_table_properties({name: value}, raise_if_not_exists=False)
+    except (DeltaError, OSError):
+        if is_embedded(spark):
+            raise
+        spark.sql(f"ALTER TABLE {delta_identifier(path)} SET TBLPROPERTIES ('{name}' = '{value}')")

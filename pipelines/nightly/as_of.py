@@ -8,7 +8,7 @@ from pipelines.config.captures.known import read_known
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.console.progress import print_line
+from pipelines.console.terminal import print_line
 from pipelines.console.wording import format_list
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.freshness import find_first_data, find_newest_data, latest_as_of

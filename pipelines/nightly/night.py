@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.activation.write import require_as_of_left, write_activation
 from pipelines.config.instants import LATEST, AsOf
 from pipelines.config.load import Settings
-from pipelines.console.progress import step
+from pipelines.console.terminal import step
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.materialize import Materialize
@@ -21,7 +21,7 @@ from pipelines.ingest.snapshots.read import read_new_views
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.nightly.as_of import find_latest, require_data
 from pipelines.nightly.publish import publish
-from pipelines.nightly.quality import require_good_input
+from pipelines.nightly.rejections import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import OpenMessages, write_schedules
 from pipelines.state.open_messages import StateOfMessages

@@ -31,11 +31,16 @@ from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
 from pipelines.questions.next import select_received, select_transmitted, with_open_destinations
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.overtaken import rank_overtaken
-from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.tables import INPUTS
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
-from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
+from pipelines.questions.view import (
+    describe_statuses,
+    print_received,
+    print_sent,
+    print_statuses,
+    print_unresolved,
+)
 from pipelines.storage.ages import Ages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors

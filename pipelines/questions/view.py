@@ -10,12 +10,12 @@ from pipelines.activation.queues_off import off_sentence
 from pipelines.blocks.tables import Id
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
+from pipelines.config.snapshots import views
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.leaks import SINCE_NOT_KNOWN, leak_sentences
 from pipelines.questions.open_messages import NAMES, SCHEDULES
-from pipelines.questions.queue_statuses import describe_statuses
 from pipelines.questions.tables import (
     DIFFERENCES,
     LEAKING,
@@ -225,3 +225,22 @@ def print_unresolved(
     """Print the lines of `describe_unresolved`, the first in bold."""
     for number, line in enumerate(describe_unresolved(rows, catalog, catalog_path)):
         console.print(line, style=None if number else "bold", soft_wrap=True)
+
+
+def describe_statuses(rows: Mapping[int, int]) -> str:
+    """Say how many rows of a queue have which status."""
+    retained = {status: rows[status] for status in views.RETAINED if status in rows}
+    words = [f"{rows.get(views.READY, 0):,} ready"]
+    if retained:
+        each = ", ".join(f"{count:,} of status {status}" for status, count in retained.items())
+        words.append(f"{sum(retained.values()):,} retained (RETENTION: {each})")
+    if waiting := rows.get(views.NOT_IN_ORDER):
+        verb = "waits" if waiting == 1 else "wait"
+        words.append(f"{waiting:,} {verb} for an earlier number (status {views.NOT_IN_ORDER}, not complete)")
+    others = [
+        status
+        for status in sorted(rows)
+        if status not in (views.READY, views.RECEIVED, views.NOT_IN_ORDER, views.SENT)
+    ]
+    words += [f"{rows[status]:,} of status {status}" for status in others]
+    return f"{sum(rows.values()):,} rows: {', '.join(words)}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.blocks.tables import Row
 from pipelines.console.wording import format_count, format_duration, format_number
-from pipelines.report.formats import NO_VALUE, format_name, format_night
+from pipelines.report.cells import NO_VALUE, format_name, format_night
 from pipelines.report.tables import PageData
 
 BARS = 8

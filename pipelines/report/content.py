@@ -20,8 +20,7 @@ from pipelines.questions.open_messages import NAMES, RECEIVE, TRANSMISSION, Sche
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.tables import RULES, make_leak_table, make_overtaken_table
 from pipelines.questions.waiting import summarize_waits
-from pipelines.report.counts import select_nights
-from pipelines.report.over_time import read_over_time
+from pipelines.report.over_time import read_over_time, select_nights
 from pipelines.report.schedule_sections import INSTANCE_TOP, QUEUE_TOP
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse

@@ -12,8 +12,7 @@ from pipelines.changes.view import describe_changes
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_code, format_count, format_duration, format_list
-from pipelines.report.cells import HtmlTable, make_table
-from pipelines.report.formats import format_name
+from pipelines.report.cells import HtmlTable, format_name, make_table
 from pipelines.report.tables import PageData, PageTable
 from pipelines.storage.ages import read_ages
 from pipelines.storage.freshness import OLD

@@ -34,8 +34,7 @@ from pipelines.report import (
     sections,
     whatif,
 )
-from pipelines.report.cells import make_answer
-from pipelines.report.formats import wrap_name
+from pipelines.report.cells import make_answer, wrap_name
 from pipelines.report.tables import PageData, PageTable
 from pipelines.whatif.view import COMPARED, MOVES, SUMMARY
 

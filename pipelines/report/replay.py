@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.replay.view import WAITS, describe_calibration
-from pipelines.report.formats import format_name
+from pipelines.report.cells import format_name
 from pipelines.report.tables import PageData, PageTable, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

@@ -12,12 +12,12 @@ from pipelines.report.cells import (
     Cell,
     HtmlTable,
     TableColumn,
+    format_name,
     level_columns,
     make_table,
     opening_column,
     to_page,
 )
-from pipelines.report.formats import format_name
 from pipelines.report.tables import PageData, PageTable
 
 

@@ -4,8 +4,16 @@ from dataclasses import replace
 
 from pipelines.blocks.tables import Row, Table, column
 from pipelines.console.wording import format_number
-from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, make_table
-from pipelines.report.formats import format_change, format_moment, format_night
+from pipelines.report.cells import (
+    EMPTY,
+    Cell,
+    HtmlTable,
+    TableColumn,
+    format_change,
+    format_moment,
+    format_night,
+    make_table,
+)
 from pipelines.report.tables import PageData
 
 NOTES = Table("notes", "Beside these", [column("In words", "text", "sentence")])

@@ -9,8 +9,7 @@ from pipelines.blocks.tables import Row, column
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_number
-from pipelines.report.cells import LEVELS, HtmlTable, make_table
-from pipelines.report.formats import format_name
+from pipelines.report.cells import LEVELS, HtmlTable, format_name, make_table
 from pipelines.report.tables import PageData, PageTable, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

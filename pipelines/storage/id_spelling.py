@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.console.invocation import command_line
-from pipelines.engine.table_properties import set_table_property, table_properties
+from pipelines.engine.table_writes import set_table_property, table_properties
 from pipelines.storage.collect import collect_rows
 from schemas.ids import IDS, canonical_id, canonical_text
 

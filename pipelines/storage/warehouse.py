@@ -23,10 +23,10 @@ from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.engine.housekeeping import housekept_table
 from pipelines.engine.materialize import Materialize, materialized
 from pipelines.engine.small_jobs import read_in_one_task
-from pipelines.engine.table_properties import table_properties
 from pipelines.engine.table_writes import (
     check_constraints_last,
     require_not_null,
+    table_properties,
     with_nullable_values,
 )
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling

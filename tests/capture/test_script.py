@@ -8,7 +8,7 @@ from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.parser import BaseSegment
 from sqlglot import exp
 
-from pipelines.capture.select_list import select_list
+from pipelines.capture.script import select_list
 from pipelines.config.snapshots.declaration import GUID, INT, NAME, SMALL_INT, TIME, View, ViewColumn
 from pipelines.config.snapshots.views import ENDPOINTS, QUEUE, TRANSMISSION, VIEWS
 from tests.support.capture_script import CODE, SCRIPT, add_statement, database_statement, statement_of, views

@@ -12,7 +12,7 @@ import logging, os, sys
 from contextlib import suppress
 from pipelines.commands.launch import launch
 from pipelines.commands.options import Parser
-from pipelines.console.progress import step
+from pipelines.console.terminal import step
 
 def main(argv):
     Parser("talk", "Talk.", config=False).parse_args(argv)

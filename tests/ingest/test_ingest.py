@@ -21,7 +21,7 @@ from pipelines.config.errors import InputError
 from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ingest.read_input import InputBatch, read_new_input as take_in_of_one
 from pipelines.nightly.night import describe
-from pipelines.nightly.quality import require_good_input
+from pipelines.nightly.rejections import require_good_input
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.published import require_whole
 from pipelines.storage.versions import versions_of

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.report import over_time
+from pipelines.report.cells import NO_VALUE
 from pipelines.report.charts import Chart, make_charts
-from pipelines.report.formats import NO_VALUE
 from pipelines.report.over_time import read_over_time
 from pipelines.report.tables import PageData
 from pipelines.storage.warehouse import Warehouse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.report.formats import (
+from pipelines.report.cells import (
     format_change,
     format_name,
     format_night,
