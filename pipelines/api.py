@@ -22,7 +22,7 @@ from pipelines.config.instants import LATEST, parse_instant
 from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import QueueFilter
-from pipelines.engine.packages import require_engine
+from pipelines.engine.environment import require_engine
 from pipelines.engine.session import require_no_fork
 from pipelines.expectations.read import read_expectations, report_expectations
 from pipelines.explain.explanations import (

@@ -60,7 +60,8 @@ MODULES = {
     **dict.fromkeys(
         ("next", "waiting", "expect", "coverage", "leaks", "differences", "rejected"), "questions"
     ),
-    **dict.fromkeys(("ingest", "rules", "schedules"), "steps"),
+    **dict.fromkeys(("ingest", "rules", "schedules", "activation", "reassign"), "steps"),
+    **dict.fromkeys(("version", "completion"), "installation"),
 }
 """The modules that have several subcommands; each of the others has its own, of the same name."""
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
@@ -90,7 +91,7 @@ def run(argv: Sequence[str]) -> int:
         name = "version"
     if name in COMMANDS:
         if name not in WITHOUT_ENGINE:
-            from pipelines.engine.packages import require_engine
+            from pipelines.engine.environment import require_engine
 
             require_engine()
         command = find_command(name)

@@ -19,8 +19,7 @@ from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
-from pipelines.engine.environment import check_environment, memory
-from pipelines.engine.packages import installed_clients, require_engine
+from pipelines.engine.environment import check_environment, installed_clients, memory, require_engine
 
 if TYPE_CHECKING:
     from pipelines.storage.inputs.log_rows import LogReading

@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 
 from pipelines import cli
 from pipelines.config.find_settings import VARIABLE
-from pipelines.engine import packages
+from pipelines.engine import environment
 from tests.support.processes import ROOT, ended
 
 HEADER = "event_id,event_time\n"
@@ -148,7 +148,7 @@ def test_no_engine_and_two_are_one_line(
     capsys: pytest.CaptureFixture[str],
     clients: list[str] | None,
 ) -> None:
-    monkeypatch.setattr(packages, "installed_clients", lambda: clients)
+    monkeypatch.setattr(environment, "installed_clients", lambda: clients)
     code, lines = check(capsys)
     assert code == 2
     (line,) = lines["engine"]

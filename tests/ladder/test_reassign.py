@@ -10,8 +10,7 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.commands import reassign as job
-from pipelines.commands.steps import run_rules
+from pipelines.commands.steps import run_reassign, run_rules
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings, load_settings
 from pipelines.console.invocation import name_command
@@ -168,13 +167,13 @@ def test_the_command_line(
     company.edit(create_rule("Other", 1))
     config = ["--config", company.project.config]
     assert run_rules(config) == 0
-    assert job.main([*config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]) == 0
+    assert run_reassign([*config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]) == 0
     said = capsys.readouterr().out
     assert "2 endpoints were created from 2026-11-20T00:00:00Z up to 2026-11-21T12:00:00Z" in said
     assert "1 of them change, 1 their level" in said
     assert "Nothing was written. Add --apply to write it." in said
     with pytest.raises(ConfigError, match="the interval is empty"):
-        job.main([*config, "--from", "2026-11-21", "--to", "2026-11-21"])
+        run_reassign([*config, "--from", "2026-11-21", "--to", "2026-11-21"])
     # The rules as a script.
     assert run_rules([*config, "--print-sql", "SQL1"]) == 0
     assert "CREATE BROKER PRIORITY [Other]" in capsys.readouterr().out

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.commands import activation
-from pipelines.commands.steps import run_rules
+from pipelines.commands.steps import run_activation, run_rules
 from pipelines.config.errors import WarehouseError
 from pipelines.ladder.reassign import reassign
 from pipelines.nightly.night import describe
@@ -75,7 +74,7 @@ def test_no_command_writes_a_warehouse_that_has_lost_commits(session: SparkSessi
         lambda: maintain(root, keep_days=0, keep_hours=0),
         lambda: reassign(warehouse, settings, at(), next_day, apply=True),
         lambda: run_rules(["--config", project.config]),
-        lambda: activation.main(["--config", project.config, "--as-of", at(60).isoformat()]),
+        lambda: run_activation(["--config", project.config, "--as-of", at(60).isoformat()]),
     ):
         with pytest.raises(WarehouseError) as caught:
             write()

@@ -15,8 +15,8 @@ from deltalake import DeltaTable
 from hypothesis import given, settings, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.commands import reassign, report as page, whatif as job
-from pipelines.commands.steps import run_rules
+from pipelines.commands import report as page, whatif as job
+from pipelines.commands.steps import run_reassign, run_rules
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
@@ -381,7 +381,7 @@ def test_after_is_what_reassigning_would_give(
     (project.folder / "rules.yaml").write_text(yaml.safe_dump(now))
     span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
     assert run_rules(["--config", project.config]) == 0
-    assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
+    assert run_reassign(["--config", project.config, *span, "--apply"]) == 0
     # What was published is still by the levels of before; the order is that of the levels as they are now.
     current = read_replacement(project.settings(), [str(project.folder / "rules.yaml")])
     with what_if(
