@@ -11,13 +11,29 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def collect_rows(frame: DataFrame) -> list[dict[str, Any]]:
     """Collect rows as dicts by column, in the frame's order.
 
-    Timestamps are aware and in UTC: Spark itself would give naive ones, in the time zone of the machine.
-    Those inside structs and arrays are left as they are.
+    Timestamps are aware and in UTC: Spark itself gives naive ones in the time zone of the machine. Those
+    inside structs and arrays are left as they are.
     """
+    rows = [row.asDict() for row in frame.collect()]
+    if any(_is_ambiguous(value) for row in rows for value in row.values()):
+        return _collect_micros(frame)
+    return [
+        {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
+        for row in rows
+    ]
+
+
+def _is_ambiguous(value: object) -> bool:
+    """Whether this is a time that the clocks of the machine show twice, as when summer time ends."""
+    return isinstance(value, datetime) and value.replace(fold=0).astimezone(UTC) != value.replace(
+        fold=1
+    ).astimezone(UTC)
+
+
+def _collect_micros(frame: DataFrame) -> list[dict[str, Any]]:
+    """`collect_rows` by numbers, for which the engine plans the frame once more to say its types."""
     moments = [field.name for field in frame.schema.fields if field.dataType == T.TimestampType()]
-    if moments:  # Spark Connect refuses to change no column.
-        frame = frame.withColumns({name: F.unix_micros(name) for name in moments})
-    rows = frame.collect()
+    rows = frame.withColumns({name: F.unix_micros(name) for name in moments}).collect()
     return [
         {name: instant_of(value) if name in moments else value for name, value in row.asDict().items()}
         for row in rows
