@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
@@ -56,8 +57,7 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
         rows: values in the order of the schema; datetimes are aware, maps are dicts with string keys.
         schema: the columns, as a schema or DDL.
     """
-    struct = schema if isinstance(schema, T.StructType) else T.StructType.fromDDL(schema)
-    assert isinstance(struct, T.StructType)
+    struct = schema if isinstance(schema, T.StructType) else _struct_of(schema)
     if is_embedded(spark):
         nullable = T.StructType([T.StructField(field.name, field.dataType) for field in struct.fields])
         return spark.createDataFrame([tuple(row) for row in rows], nullable)
@@ -73,6 +73,14 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
     constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(as_text))
     frame = spark.range(0, 1, 1, 1).select(F.inline(constant))
     return frame.select(*[F.col(field.name).cast(field.dataType) for field in struct.fields])
+
+
+@cache
+def _struct_of(ddl: str) -> T.StructType:
+    """The columns of a DDL, which the engine reads."""
+    struct = T.StructType.fromDDL(ddl)
+    assert isinstance(struct, T.StructType)
+    return struct
 
 
 def among(rows: DataFrame, keys: Iterable[Sequence[Any]], columns: str) -> DataFrame:
