@@ -22,6 +22,7 @@ from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.engine.housekeeping import housekept_table
 from pipelines.engine.materialize import Materialize, materialized
+from pipelines.engine.session import is_classic
 from pipelines.engine.small_jobs import read_in_one_task
 from pipelines.engine.table_writes import (
     check_constraints_last,
@@ -316,7 +317,9 @@ class Warehouse:
 
     def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
-        _require_declared(table, rows)
+        # The embedded engine would plan the rows once more to say their types, and Apache Spark knows them.
+        if is_classic(self.spark):
+            _require_declared(table, rows)
         required = {column.name: column.type for column in table.columns if not column.nullable}
         rows = require_not_null(with_nullable_values(rows.select(*table.names)), required)
         if not table.file_order:
