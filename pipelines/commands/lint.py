@@ -12,6 +12,7 @@ from pipelines.config.instants import LATEST
 from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
+from pipelines.config.rules.statements import RuleDefaults
 from pipelines.config.version import code_version
 from pipelines.console.terminal import escape_line, open_console, to_json
 from pipelines.engine.session import open_session
@@ -84,7 +85,7 @@ def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding
     sources, problems = RuleSources(), []
     for path in paths:
         try:
-            sources.read(path, instance="", effective_from=EARLIEST, database="")
+            sources.read(path, RuleDefaults(instance="", effective_from=EARLIEST, database=""))
         except NoRuleFileError as error:
             problems.append(f"{path}: {error}")
         except ConfigError as error:

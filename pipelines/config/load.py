@@ -27,7 +27,7 @@ from pipelines.config.rules.sources import (
     known_rules,
     note_other_case,
 )
-from pipelines.config.rules.statements import CatalogChange, Note, RuleFile, RuleStatement
+from pipelines.config.rules.statements import CatalogChange, Note, RuleDefaults, RuleFile, RuleStatement
 from pipelines.config.shape import check
 from pipelines.config.snapshots.checks import require_different_brokers
 from pipelines.config.snapshots.history import CatalogFact, catalog_at, catalog_history
@@ -418,13 +418,9 @@ def _read_named_files(
                     clocks=clocks,
                 )
                 continue
-            sources.read(
-                source.path,
-                instance=source.instance,
-                effective_from=source.effective_from,
-                database=source.database or only,
-                variables={**declared.variables, **source.variables},
-            )
+            variables = {**declared.variables, **source.variables}
+            where = source.database or only
+            sources.read(source.path, RuleDefaults(source.instance, source.effective_from, where, variables))
         except NoRuleFileError as error:
             problems.append(file.problem(("rules", index, "path"), str(error)))
         except ConfigError as error:

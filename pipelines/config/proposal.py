@@ -11,7 +11,7 @@ from pipelines.config.load import Settings, rule_history_of, rule_statements
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import Note, NoteReason, RuleFile
+from pipelines.config.rules.statements import Note, NoteReason, RuleDefaults, RuleFile
 from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.config.yaml_file import load_yaml
 
@@ -205,13 +205,8 @@ def _known_databases(current: Settings) -> Places:
 
 def _file(places: Places, option: str, argument: str, variables: Mapping[str, str]) -> RuleFile:
     instance, path = _instance_and_path(places, option, argument)
-    file = read_rules(
-        path,
-        instance=instance,
-        database=_database(places, instance, path),
-        effective_from=EARLIEST,
-        variables=variables,
-    )
+    database = _database(places, instance, path)
+    file = read_rules(path, RuleDefaults(instance, EARLIEST, database, variables))
     if homeless := [statement for statement in file.statements if statement.instance == UNSAID]:
         raise ConfigError(
             f"{homeless[0].location}: nothing names its instance, and the catalog has "

@@ -9,7 +9,7 @@ import pytest
 from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import RuleFile
+from pipelines.config.rules.statements import RuleDefaults, RuleFile
 from pipelines.lint.findings import FindingCode
 from pipelines.lint.run import lint_static
 
@@ -43,7 +43,7 @@ def example_rules(folder: Path, code: str) -> RuleFile:
     assert found, code
     path = folder / f"rules.{found[1]}"
     path.write_text(found[2])
-    return read_rules(str(path), instance="SQL1", database="ShopDB", effective_from=LONG_AGO)
+    return read_rules(str(path), RuleDefaults(instance="SQL1", database="ShopDB", effective_from=LONG_AGO))
 
 
 def test_every_code_has_a_section() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipelines.config.rules.history import rule_history
 from pipelines.config.rules.script_tokens import Source, tokenize
+from pipelines.config.rules.statements import RuleDefaults
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,7 +30,7 @@ def test_the_example_of_the_rules_page(tmp_path: Path) -> None:
     path = tmp_path / "r.sql"
     path.write_text(blocks("rules.md")[0])
     new_year = datetime(2026, 1, 1, tzinfo=UTC)
-    file = read_tsql_rules(str(path), instance="SHOP1", effective_from=new_year)
+    file = read_tsql_rules(str(path), RuleDefaults(instance="SHOP1", effective_from=new_year))
     versions = [(v.level, v.valid_from.isoformat(), v.triple) for v in rule_history(file.statements)]
     triple = ("OrderContract", "GoldCheckoutService", None)
     assert versions == [(9, "2026-01-01T00:00:00+00:00", triple), (8, "2026-11-20T15:00:00+00:00", triple)]

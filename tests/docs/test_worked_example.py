@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import RuleStatement
+from pipelines.config.rules.statements import RuleDefaults, RuleStatement
 from tests.support.model import simulate
 
 Row = dict[str, Any]
@@ -33,7 +33,7 @@ def as_row(statement: RuleStatement) -> Row:
 @pytest.fixture(scope="module")
 def tables() -> dict[str, list[Row]]:
     new_year, rules = datetime(2026, 1, 1, tzinfo=UTC), ROOT / "conf" / "rules" / "documentation.sql"
-    script = read_rules(str(rules), instance="DOC1", effective_from=new_year)
+    script = read_rules(str(rules), RuleDefaults(instance="DOC1", effective_from=new_year))
     return simulate(
         {
             source: [event(line) for line in (SAMPLE / f"{source}.jsonl").open(encoding="utf-8")]

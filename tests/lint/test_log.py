@@ -10,7 +10,12 @@ from hypothesis import given, settings, strategies as st
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
+from pipelines.config.rules.statements import (
+    RuleDefaults,
+    RuleStatement,
+    SourceLocation,
+    StatementType as Verb,
+)
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.lint.findings import Finding, Severity
 from pipelines.lint.log import lint_log
@@ -168,7 +173,7 @@ def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) 
     [finding] = against(its_rule, log=[odd, other])
     script = tmp_path / "rules.sql"
     script.write_text(finding.fix.partition("\n")[2], encoding="utf-8")
-    read = read_rules(str(script), instance="I", effective_from=day(1))
+    read = read_rules(str(script), RuleDefaults(instance="I", effective_from=day(1)))
     assert against(*read.statements, log=[odd]) == []
     [rule] = history_of(*read.statements).versions
     assert (rule.database, *rule.triple) == ("A", *odd.names)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.statements import RuleFile, RuleStatement
+from pipelines.config.rules.statements import RuleDefaults, RuleFile, RuleStatement
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 HAS_A = "EXISTS (SELECT * FROM sys.conversation_priorities WHERE name = N'A')"
@@ -24,7 +24,7 @@ def read_script(folder: Path, script: str) -> RuleFile:
     path = folder / "r.sql"
     path.write_text(script)
     new_year = datetime(2026, 1, 1, tzinfo=UTC)
-    return read_tsql_rules(str(path), instance="I", effective_from=new_year, database="D")
+    return read_tsql_rules(str(path), RuleDefaults("I", new_year, "D"))
 
 
 def accepted(statements: Iterable[RuleStatement]) -> list[RuleStatement]:

@@ -21,6 +21,7 @@ from pipelines.config.rules.statements import (
     CatalogChange,
     Note,
     NoteReason,
+    RuleDefaults,
     RuleFile,
     RuleStatement,
     SourceLocation,
@@ -112,9 +113,7 @@ class _Statements:
             if not is_about_rules(text):
                 self.passed_over += 1
                 return
-            read = read_tsql_text(
-                self._path, text, instance=instance, effective_from=moment, database=database
-            )
+            read = read_tsql_text(self._path, text, RuleDefaults(instance, moment, database))
         except ConfigError as error:
             self.passed_over += 1
             reason = str(error).partition("\n")[0].removeprefix(f"{self._path}:")

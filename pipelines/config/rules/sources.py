@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.mapping import LocalTimes
 from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
 from pipelines.config.rules.read import read_rules, suffix_problem
-from pipelines.config.rules.statements import Note, NoteReason, RuleFile, SourceLocation
+from pipelines.config.rules.statements import Note, NoteReason, RuleDefaults, RuleFile, SourceLocation
 from pipelines.config.snapshots.server import ServerSnapshot
 
 _NUMBER = re.compile(r"(\d+)")
@@ -36,18 +36,8 @@ class RuleSources:
     files: list[RuleFile] = field(default_factory=list)
     unread: list[Note] = field(default_factory=list)
 
-    def read(
-        self,
-        path: str,
-        *,
-        instance: str | None = None,
-        effective_from: datetime | None = None,
-        database: str | None = None,
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
+    def read(self, path: str, defaults: RuleDefaults) -> None:
         """Read a file, all files of a folder or those that a pattern fits, in the order of `natural_order`.
-
-        The keywords are those of `read_rules`.
 
         Raises:
             NoRuleFileError: there is none.
@@ -58,21 +48,13 @@ class RuleSources:
         files: list[RuleFile] = []
         for each in paths:
             try:
-                files.append(
-                    read_rules(
-                        each,
-                        instance=instance,
-                        effective_from=effective_from,
-                        database=database,
-                        variables=variables,
-                    )
-                )
+                files.append(read_rules(each, defaults))
             except ConfigError as error:
                 problems.extend(error.problems)
         if problems:
             raise ConfigError(*problems)
         if paths != [path]:
-            files = _of_several(path, files, self.unread, instance or "", database or "")
+            files = _of_several(path, files, self.unread, defaults.instance or "", defaults.database or "")
         self.files += files
         for each in others:
             reason = (
@@ -84,8 +66,8 @@ class RuleSources:
                     SourceLocation(each, 1, 1),
                     f"the file is not read: {reason}",
                     "move it out of the folder, or name the rule files by a pattern",
-                    instance or "",
-                    database or "",
+                    defaults.instance or "",
+                    defaults.database or "",
                 )
             )
 

@@ -258,6 +258,23 @@ class RuleFile:
     catalog_changes: tuple[CatalogChange, ...] = ()
 
 
+@dataclass(frozen=True)
+class RuleDefaults:
+    """What counts where a rule file says nothing.
+
+    Attributes:
+        instance: of statements that name none.
+        effective_from: moment of effect of statements that have none.
+        database: of statements that name none, and of a script before its first USE.
+        variables: values of $(name) in a script that sets none itself.
+    """
+
+    instance: str | None = None
+    effective_from: datetime | None = None
+    database: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
 NAME_LENGTH: Final = 128
 """Characters of a rule's name (sysname)."""
 

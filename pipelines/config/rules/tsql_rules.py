@@ -21,6 +21,7 @@ from pipelines.config.rules.statements import (
     HonorSetting,
     Note,
     NoteReason,
+    RuleDefaults,
     RuleFile,
     RuleStatement,
     SourceLocation,
@@ -42,14 +43,7 @@ _FOREIGN_PLACEHOLDER = re.compile(r"[$#]\{\w[^}]*\}|\{\{[^{}]+\}\}|(?<!\w)\$\w+\
 """Of Flyway and Octopus, of templates such as Jinja's, of DbUp, and of the templates of SSMS."""
 
 
-def read_tsql_rules(
-    path: str,
-    *,
-    instance: str | None = None,
-    effective_from: datetime | None = None,
-    database: str | None = None,
-    variables: Mapping[str, str] | None = None,
-) -> RuleFile:
+def read_tsql_rules(path: str, defaults: RuleDefaults) -> RuleFile:
     """Read the statements about broker priorities of a T-SQL script, in its order.
 
     A script says nothing of its instance, so it is the source's. The database is that of the last USE, before
@@ -61,28 +55,12 @@ def read_tsql_rules(
         ConfigError: The file is no T-SQL, a name or level is out of bounds (the engine's errors 33301 and
             33302), or an instance, database, moment or value of a variable is missing; one line for each.
     """
-    return read_tsql_text(
-        path,
-        read_text(path),
-        instance=instance,
-        effective_from=effective_from,
-        database=database,
-        variables=variables,
-    )
+    return read_tsql_text(path, read_text(path), defaults)
 
 
-def read_tsql_text(
-    path: str,
-    text: str,
-    *,
-    instance: str | None = None,
-    effective_from: datetime | None = None,
-    database: str | None = None,
-    variables: Mapping[str, str] | None = None,
-) -> RuleFile:
+def read_tsql_text(path: str, text: str, defaults: RuleDefaults) -> RuleFile:
     """Do what `read_tsql_rules` does with a text that stands in a file."""
-    tokens = read_tokens(path, text, variables or {})
-    return _Reader(path, tokens, instance, effective_from, database).read()
+    return _Reader(path, read_tokens(path, text, defaults.variables), defaults).read()
 
 
 @dataclass
@@ -94,20 +72,13 @@ class _Missing:
 
 
 class _Reader:
-    def __init__(
-        self,
-        path: str,
-        tokens: Tokens,
-        instance: str | None,
-        effective_from: datetime | None,
-        database: str | None,
-    ) -> None:
+    def __init__(self, path: str, tokens: Tokens, defaults: RuleDefaults) -> None:
         self._path = path
         self._tokens = tokens
-        self._instance = instance
-        self._effective_from = effective_from
-        self._database = database
-        self._found = Statements(tokens, database, instance)
+        self._instance = defaults.instance
+        self._effective_from = defaults.effective_from
+        self._database = defaults.database
+        self._found = Statements(tokens, defaults.database, defaults.instance)
         self._problems: list[tuple[SourceLocation, str]] = []
         self._missing: dict[str, _Missing] = {}
 

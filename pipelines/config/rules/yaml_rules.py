@@ -1,7 +1,6 @@
 """Rules written as YAML: a list of statements, each with its moment of effect."""
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -13,6 +12,7 @@ from pipelines.config.rules.statements import (
     NAME_LENGTH,
     UNSET,
     Criterion,
+    RuleDefaults,
     RuleFile,
     RuleStatement,
     SourceLocation,
@@ -91,17 +91,8 @@ RuleEntries: TypeAlias = tuple[_Entry, ...]
 """The content of a file of rules."""
 
 
-def read_yaml_rules(
-    path: str,
-    *,
-    instance: str | None = None,
-    effective_from: datetime | None = None,
-    database: str | None = None,
-    variables: Mapping[str, str] | None = None,
-) -> RuleFile:
-    """Read the statements of a YAML file in its order; the keywords fill in what entries omit.
-
-    YAML has no variables: `variables` is of no use to it.
+def read_yaml_rules(path: str, defaults: RuleDefaults) -> RuleFile:
+    """Read the statements of a YAML file in its order; YAML has no variables.
 
     Raises:
         ConfigError: The file is not a list of statements, or an entry lacks an instance or a moment of
@@ -113,7 +104,7 @@ def read_yaml_rules(
     problems: list[str] = []
     for index, entry in enumerate(entries):
         try:
-            statements.append(_statement(file, index, entry, (instance, database, effective_from)))
+            statements.append(_statement(file, index, entry, defaults))
         except ConfigError as error:
             problems.extend(error.problems)
     if problems:
@@ -121,12 +112,10 @@ def read_yaml_rules(
     return RuleFile(path, tuple(statements))
 
 
-def _statement(
-    file: YamlFile, index: int, entry: _Entry, source: tuple[str | None, str | None, datetime | None]
-) -> RuleStatement:
-    instance = entry.instance or source[0]
-    database = entry.database or source[1]
-    effective_from = entry.effective_from or source[2]
+def _statement(file: YamlFile, index: int, entry: _Entry, defaults: RuleDefaults) -> RuleStatement:
+    instance = entry.instance or defaults.instance
+    database = entry.database or defaults.database
+    effective_from = entry.effective_from or defaults.effective_from
     bodies = [(kind, body) for kind, body in entry.bodies() if body is not None]
     problems = []
     if instance is None:

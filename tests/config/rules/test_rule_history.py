@@ -14,6 +14,7 @@ from pipelines.config.rules.statements import (
     ANY,
     CRITERIA,
     UNSET,
+    RuleDefaults,
     RuleStatement,
     SourceLocation,
     StatementType,
@@ -146,8 +147,8 @@ GONE = "there is no such rule at that moment (error 15151)"
 )
 def test_refused(tmp_path: Path, script: str, said: list[str]) -> None:
     (tmp_path / "r.yaml").write_text(f"{script}\n")
-    where = {"instance": "I", "database": "D", "effective_from": day(1)}
-    statements = read_rules(str(tmp_path / "r.yaml"), **where).statements  # type: ignore[arg-type]
+    where = RuleDefaults(instance="I", database="D", effective_from=day(1))
+    statements = read_rules(str(tmp_path / "r.yaml"), where).statements
     expected = [f"r.yaml:{line.replace('SAME', SAME).replace('GONE', GONE)}" for line in said]
     assert lines_of_error(tmp_path, rule_history, statements) == expected
 

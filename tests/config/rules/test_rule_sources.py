@@ -7,6 +7,7 @@ import pytest
 
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, natural_order, rule_paths
+from pipelines.config.rules.statements import RuleDefaults
 from tests.support.cases import lines_of_error
 
 YAML = "- {effective_from: 2026-01-01, instance: I, database: D, drop: {name: R}}\n"
@@ -55,7 +56,7 @@ def test_a_file_with_the_characters_of_a_pattern_is_a_file(tmp_path: Path) -> No
 def test_the_form_of_a_file_is_told_by_its_suffix(tmp_path: Path, name: str) -> None:
     is_sql = name.lower().endswith("sql")
     (tmp_path / name).write_text(SQL if is_sql else YAML)
-    found = read_rules(str(tmp_path / name), instance="I")
+    found = read_rules(str(tmp_path / name), RuleDefaults(instance="I"))
     assert [statement.name for statement in found.statements] == ["R"]
     assert found.passed_over == is_sql
     for other in ("r.txt", "rules"):
@@ -85,7 +86,7 @@ def test_no_rule_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 def test_a_folder_without_rules_is_told_once(tmp_path: Path) -> None:
     make(tmp_path, "a.sql", "b.sql")
     sources = RuleSources()
-    sources.read(str(tmp_path), instance="I", effective_from=NEW_YEAR, database="D")
+    sources.read(str(tmp_path), RuleDefaults(instance="I", effective_from=NEW_YEAR, database="D"))
     assert [file.notes for file in sources.files] == [(), ()]
     [note] = sources.unread
     assert str(note) == (

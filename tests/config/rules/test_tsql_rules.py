@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
+from pipelines.config.rules.statements import (
+    ANY,
+    UNSET,
+    RuleDefaults,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 from tests.support.cases import cases, lines_of_error
 from tests.support.rule_scripts import read_script
@@ -20,7 +27,7 @@ WAYS = {"instance": "I", "effective_from": NEW_YEAR}
 def read(tmp_path: Path, script: str, **source: Any) -> list[RuleStatement]:
     path = tmp_path / "r.sql"
     path.write_text(script, encoding="utf-8")
-    return list(read_tsql_rules(str(path), **(source or WAYS)).statements)
+    return list(read_tsql_rules(str(path), RuleDefaults(**(source or WAYS))).statements)
 
 
 def refusal(tmp_path: Path, script: str, **source: Any) -> list[str]:
@@ -384,7 +391,7 @@ def test_anything_is_read_or_refused(tmp_path_factory: Any, content: bytes, sour
     path.write_bytes(content)
     lines: list[str] = []
     try:
-        statements = read_tsql_rules(str(path), **source).statements
+        statements = read_tsql_rules(str(path), RuleDefaults(**source)).statements
         assert all(statement.database and statement.name for statement in statements)
     except ConfigError as error:
         lines = str(error).split("\n")

@@ -7,7 +7,14 @@ from typing import Any
 from hypothesis import example, given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion, rule_history
-from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
+from pipelines.config.rules.statements import (
+    ANY,
+    UNSET,
+    RuleDefaults,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 from pipelines.config.rules.tsql_script import format_script
 from tests.support.rule_scripts import accepted
@@ -52,7 +59,7 @@ SWAPPED = [
 def test_a_printed_history_reads_the_same(tmp_path_factory: Any, history: list[RuleVersion]) -> None:
     path = tmp_path_factory.getbasetemp() / "printed.sql"
     path.write_bytes(format_script(history, "I").encode())
-    assert rule_history(read_tsql_rules(str(path), instance="I").statements) == history
+    assert rule_history(read_tsql_rules(str(path), RuleDefaults(instance="I")).statements) == history
 
 
 PRINTED = """\

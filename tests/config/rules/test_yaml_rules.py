@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
+from pipelines.config.rules.statements import (
+    ANY,
+    UNSET,
+    RuleDefaults,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from tests.support.cases import cases, lines_of_error
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,7 +35,7 @@ GOOD = """\
 def read(tmp_path: Path, content: str, **defaults: object) -> list[RuleStatement]:
     path = tmp_path / "r.yaml"
     path.write_text(content, encoding="utf-8")
-    return list(read_rules(str(path), **defaults).statements)  # type: ignore[arg-type]
+    return list(read_rules(str(path), RuleDefaults(**defaults)).statements)  # type: ignore[arg-type]
 
 
 def rule(tmp_path: Path, body: str) -> RuleStatement:
