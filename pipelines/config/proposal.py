@@ -10,7 +10,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings, rule_history_of, rule_statements
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
-from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.sources import read_rules
 from pipelines.config.rules.statements import Note, NoteReason, RuleDefaults, RuleFile
 from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.config.yaml_file import load_yaml

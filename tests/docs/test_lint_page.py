@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.sources import read_rules
 from pipelines.config.rules.statements import RuleDefaults, RuleFile
 from pipelines.lint.findings import FindingCode
 from pipelines.lint.run import lint_static

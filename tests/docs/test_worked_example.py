@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.sources import read_rules
 from pipelines.config.rules.statements import RuleDefaults, RuleStatement
 from tests.support.model import simulate
 

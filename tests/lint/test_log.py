@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.sources import read_rules
 from pipelines.config.rules.statements import (
     RuleDefaults,
     RuleStatement,

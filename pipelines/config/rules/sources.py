@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -11,8 +11,9 @@ from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.errors import ConfigError
 from pipelines.config.mapping import LocalTimes
 from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
-from pipelines.config.rules.read import read_rules, suffix_problem
 from pipelines.config.rules.statements import Note, NoteReason, RuleDefaults, RuleFile, SourceLocation
+from pipelines.config.rules.tsql_rules import read_tsql_rules
+from pipelines.config.rules.yaml_rules import read_yaml_rules
 from pipelines.config.snapshots.server import ServerSnapshot
 
 _NUMBER = re.compile(r"(\d+)")
@@ -248,3 +249,35 @@ def known_rules(
         frozenset(key for key, leaves_out in partly.items() if not leaves_out),
         frozenset(key for key, leaves_out in partly.items() if leaves_out),
     )
+
+
+def read_rules(path: str, defaults: RuleDefaults) -> RuleFile:
+    """Read the statements of a rule file, in its order.
+
+    Raises:
+        ConfigError: The suffix is not known, or the file has errors; one line for each.
+    """
+    if message := suffix_problem(path):
+        raise ConfigError(f"{path}: {message}")
+    return _READERS[_suffix(path)](path, defaults)
+
+
+def suffix_problem(path: str) -> str | None:
+    """Say that no form of rules has the suffix of this path; None if one has."""
+    suffix = _suffix(path)
+    if suffix in _READERS:
+        return None
+    return (
+        f"rules can't be read from {suffix or 'a file without a suffix'}; write T-SQL (.sql) or YAML (.yaml)"
+    )
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
+_READERS: Mapping[str, Callable[[str, RuleDefaults], RuleFile]] = {
+    ".sql": read_tsql_rules,
+    ".yaml": read_yaml_rules,
+    ".yml": read_yaml_rules,
+}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
-from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.sources import read_rules
 from pipelines.config.rules.statements import (
     ANY,
     CRITERIA,

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.sources import NoRuleFileError, RuleSources, natural_order, rule_paths
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources, natural_order, read_rules, rule_paths
 from pipelines.config.rules.statements import RuleDefaults
 from tests.support.cases import lines_of_error
 
@@ -60,7 +59,7 @@ def test_the_form_of_a_file_is_told_by_its_suffix(tmp_path: Path, name: str) -> 
     assert [statement.name for statement in found.statements] == ["R"]
     assert found.passed_over == is_sql
     for other in ("r.txt", "rules"):
-        [line] = lines_of_error(tmp_path, read_rules, other)
+        [line] = lines_of_error(tmp_path, read_rules, other, RuleDefaults())
         assert line.endswith("; write T-SQL (.sql) or YAML (.yaml)")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.sources import read_rules
 from pipelines.config.rules.statements import (
     ANY,
     UNSET,
