@@ -14,9 +14,8 @@ from rich.text import Text
 from pipelines.blocks.tables import Column, Id, Row, Table
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.short_ids import shorten_each
 from pipelines.console.terminal import Terminal, escape_line
-from pipelines.console.wording import FORMATS
+from pipelines.console.wording import FORMATS, shorten_each
 
 BREAKS = re.compile(r"(?<=\s)(?!\s)|(?<=\w[/._-])(?![\s/._-])(?!(?<=\d[/._-])\d)")
 """Where a text may be broken: behind blanks and the signs between words of a name, but not between digits."""

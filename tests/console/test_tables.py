@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from pipelines.blocks.tables import Kind, Row, Table, column
-from pipelines.console.short_ids import shorten_ids
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
+from pipelines.console.wording import shorten_ids
 from tests.support.factories import NOON
 
 FIRST = "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
