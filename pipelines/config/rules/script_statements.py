@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from pipelines.config.rules.existence_checks import text_of
 from pipelines.config.rules.rule_grammar import Parsed, UndefinedError, UnexpectedError, short
-from pipelines.config.rules.script_control import follow
+from pipelines.config.rules.script_control import follow, run_command
 from pipelines.config.rules.script_reading import ScriptReading
 from pipelines.config.rules.script_tokens import STARTERS, Comment, Token, Tokens
-from pipelines.config.rules.sqlcmd_commands import run_command
 from pipelines.config.rules.statements import Condition
 
 _BODIES = {
