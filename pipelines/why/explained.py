@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache, partial
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
@@ -18,17 +18,16 @@ from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import NO_RULES, ladders_at, ladders_of
-from pipelines.state.endpoints import SIDE
-from pipelines.state.events_before import ever
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.cause_bits import codes_of, find_causes
 from pipelines.why.causes.cause import Explained
 from pipelines.why.databases import find_of_databases
-from pipelines.why.monitors import QueueName, monitors_frame, shown_monitors
-from pipelines.why.open_rows import open_rows, read_places, read_positions
-from pipelines.why.order import with_order, without_order
+from pipelines.why.level_facts import levels_frame, read_levels
+from pipelines.why.monitors import QueueName, shown_monitors
+from pipelines.why.open_rows import placed_rows, read_positions, unresolved_rows, with_endpoints
+from pipelines.why.order import Level, LevelOrder, find_order, with_order, with_own_first, without_order
 from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.receives import ACTIVATION_OFF, locks_of, not_received, receives_of, static_reasons
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
@@ -57,31 +56,30 @@ def explained_rows(
     """
     catalog = settings.catalog
     off = queues_off_at(warehouse, as_of)
-    rows = open_rows(warehouse, as_of)
-    if is_order_told:
-        rows = with_order(rows, materialize(read_positions(warehouse, as_of)))
-    else:
-        rows = without_order(rows)
-    verdicts, near = _judge(warehouse, settings, as_of)
-    rows = _with_rules(warehouse, rows, verdicts, as_of)
-    received = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-    is_ready = ever(F.col("state") == "ready").alias("is_ready")
-    there = {_name_of(row): row for row in collect_rows(received.groupBy(*QUEUE).agg(is_ready))}
-    queues = [name for name, row in there.items() if row["is_ready"]]
+    levels = read_levels(warehouse, as_of)
+    there = {_name_of(row) for row in levels if row["kind"] == "receive"}
+    ready = {_name_of(row) for row in levels if row["kind"] == "receive" and row["is_ready"]}
     monitors = shown_monitors(warehouse, catalog, as_of)
-    brokers_off = _brokers_off(settings, as_of)
     is_computed = settings.activation is not None
-    receives = receives_of(warehouse, catalog, queues, monitors, as_of, is_activation_computed=is_computed)
-    times = rollbacks(warehouse, received.select("message_id").distinct(), as_of)
-    taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
-    rows = (
-        rows.join(F.broadcast(_ruled_places(warehouse, as_of)), list(PLACE), "left")
-        .join(F.broadcast(receives), QUEUE, "left")
-        .join(F.broadcast(monitors_frame(warehouse, monitors)), QUEUE, "left")
-        .join(taken, "message_id", "left")
-        .withColumn("broker_database", F.coalesce("held_by", "database"))
-        .join(F.broadcast(_brokers_frame(warehouse, brokers_off)), ["instance", "broker_database"], "left")
-    )
+    receives = receives_of(warehouse, catalog, ready, monitors, as_of, is_activation_computed=is_computed)
+    verdicts, near = _judge(warehouse, settings, as_of)
+    brokers_off = _brokers_off(settings, as_of)
+    rows = placed_rows(warehouse, as_of)
+    order: Mapping[Level, LevelOrder] = {}
+    has_blocks = False
+    if is_order_told:
+        positions = materialize(read_positions(warehouse, as_of))
+        is_in_block = F.col("block").isNotNull()
+        # Few nights have blocks, and the plan of their order takes long.
+        has_blocks = not positions.where(is_in_block).isEmpty()
+        order = find_order(positions.where(~is_in_block) if has_blocks else positions)
+        rows = with_own_first(rows, positions)
+    rows = _with_verdicts(with_endpoints(warehouse, rows, as_of), verdicts)
+    of_levels = levels_frame(warehouse, levels, order, receives, monitors, as_of)
+    rows = rows.join(F.broadcast(of_levels), [*PLACE, "counts_as"], "left")
+    rows = with_order(rows, has_blocks=has_blocks) if is_order_told else without_order(rows)
+    rows = _with_brokers(_with_rollbacks(warehouse, rows, as_of, materialize), brokers_off)
+    rows = rows.unionByName(unresolved_rows(warehouse, as_of), allowMissingColumns=True)
     rows = materialize(_with_causes(rows))
     return Explained(
         rows=rows,
@@ -138,26 +136,33 @@ def _brokers_off(settings: Settings, as_of: datetime) -> dict[tuple[str, str], d
     return {key: each.taken_at for key, each in newest.items() if not each.is_broker_enabled}
 
 
-def _brokers_frame(warehouse: Warehouse, off: Mapping[tuple[str, str], datetime]) -> DataFrame:
-    rows = [(*key, seen_at) for key, seen_at in off.items()]
-    return small_frame(
-        warehouse.spark, rows, "instance string, broker_database string, broker_off_at timestamp"
+def _with_rollbacks(
+    warehouse: Warehouse, rows: DataFrame, as_of: datetime, materialize: Materialize
+) -> DataFrame:
+    """Add how often messages of queues were rolled back: `times` and `last_transaction_id`, else null."""
+    received = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).select("message_id").distinct()
+    times = materialize(rollbacks(warehouse, received, as_of))
+    if times.isEmpty():
+        return rows.withColumns({"times": _null("bigint"), "last_transaction_id": _null("string")})
+    taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
+    return rows.join(taken, "message_id", "left")
+
+
+def _with_brokers(rows: DataFrame, off: Mapping[tuple[str, str], datetime]) -> DataFrame:
+    """Add `broker_database`, and `broker_off_at` where a snapshot shows that its broker is off."""
+    rows = rows.withColumn("broker_database", F.coalesce("held_by", "database"))
+    if not off:
+        return rows.withColumn("broker_off_at", _null("timestamp"))
+    shown = small_frame(
+        rows.sparkSession,
+        [(*key, seen_at) for key, seen_at in off.items()],
+        "instance string, broker_database string, broker_off_at timestamp",
     )
+    return rows.join(F.broadcast(shown), ["instance", "broker_database"], "left")
 
 
-def _ruled_places(warehouse: Warehouse, as_of: datetime) -> DataFrame:
-    """The places in which an endpoint has a higher level than the default by a rule: PLACE, `has_ruled`."""
-    ruled = _by_rule(warehouse, as_of).select(*SIDE)
-    places = read_places(warehouse, as_of).where("state <> 'forwarded'")
-    return (
-        places.join(ruled, SIDE, "left_semi").select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
-    )
-
-
-def _by_rule(warehouse: Warehouse, as_of: datetime) -> DataFrame:
-    """The endpoints that have a higher level than the default by a rule."""
-    is_higher = F.col("ladder_step").isNotNull() & (F.col("priority") > DEFAULT_LEVEL)
-    return warehouse.read_open(ENDPOINTS, as_of).where((F.col("created_at") < F.lit(as_of)) & is_higher)
+def _null(type: str) -> Column:
+    return F.lit(None).cast(type)
 
 
 def _judge(warehouse: Warehouse, settings: Settings, as_of: datetime) -> tuple[DataFrame, DataFrame]:
@@ -193,8 +198,8 @@ def _judge(warehouse: Warehouse, settings: Settings, as_of: datetime) -> tuple[D
     )
 
 
-def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_of: datetime) -> DataFrame:
-    """Add what the rules at T say of the holding endpoint, and the other endpoint if it has a rule."""
+def _with_verdicts(rows: DataFrame, verdicts: DataFrame) -> DataFrame:
+    """Add what the rules at T say of the holding endpoint."""
     created_at = F.col("endpoint_created_at")
     condition = is_in_period(created_at, F.col("created_from"), F.col("created_until"))
     for name in KIND:
@@ -207,22 +212,14 @@ def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_o
     changed = F.when(F.col("today_since") > created_at, F.col("today_since")).when(
         is_by_ladder, F.col("decided_until")
     )
-    others = _by_rule(warehouse, as_of).select(
-        "conversation_id",
-        (~F.col("is_initiator")).alias("is_initiator"),
-        F.col("instance").alias("other_instance"),
-        F.col("database").alias("other_database"),
-        F.col("rule_name").alias("other_rule"),
-        F.col("priority").alias("other_level"),
-    )
-    return known.withColumn("changed_since", changed).join(others, SIDE, "left")
+    return known.withColumn("changed_since", changed)
 
 
 def _with_causes(rows: DataFrame) -> DataFrame:
     """Add `causes`, the bits of those that hold, and the columns that only their conditions name.
 
-    `is_bare`: no rule of the holding endpoint counts, and it has the default; `has_ruled`: a message of the
-    place has a higher level by a rule; `is_silent`, `silence_reason` and `known_since`: `not_received`.
+    `is_bare`: no rule of the holding endpoint counts, and it has the default; `is_silent`, `silence_reason`
+    and `known_since`: `not_received`.
     """
     level = F.col("endpoint_priority")
     by_rule = F.col("endpoint_ladder_step").isNotNull()

@@ -1,15 +1,11 @@
 """What snapshots show of the monitors and activated tasks of queues."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-from pyspark.sql import DataFrame
 
 from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
 from pipelines.config.snapshots.views import MONITORS
-from pipelines.engine.frames import small_frame
 from pipelines.storage.monitors import DROPPED, activated_between, read_latest_monitors
 from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse
@@ -17,9 +13,9 @@ from pipelines.storage.warehouse import Warehouse
 RECEIVING = "RECEIVES_OCCURRING"
 """The state of a monitor whose queue has readers."""
 QueueName = tuple[str, str, str]
-COLUMNS = (
-    "instance string, database string, queue string, monitor_is_dropped boolean, monitor_is_missing boolean, "
-    "tasks_running bigint, max_readers int, dropped_monitors bigint, monitor_seen_at timestamp"
+SHOWN = (
+    "monitor_is_dropped boolean, monitor_is_missing boolean, tasks_running bigint, max_readers int, "
+    "dropped_monitors bigint, monitor_seen_at timestamp"
 )
 
 
@@ -82,13 +78,9 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
     return found
 
 
-def monitors_frame(warehouse: Warehouse, monitors: Mapping[QueueName, ShownMonitor]) -> DataFrame:
-    """One row per queue: the columns of COLUMNS."""
-    rows = [monitor_row(name, each) for name, each in sorted(monitors.items())]
-    return small_frame(warehouse.spark, rows, COLUMNS)
-
-
-def monitor_row(name: QueueName, monitor: ShownMonitor) -> tuple[object, ...]:
-    """The values of COLUMNS."""
+def monitor_values(monitor: ShownMonitor | None) -> tuple[object, ...]:
+    """The values of SHOWN; null without a monitor."""
+    if monitor is None:
+        return (None,) * len(SHOWN.split(","))
     of_readers = monitor.tasks_running, monitor.max_readers, monitor.dropped
-    return *name, monitor.is_dropped, monitor.is_missing, *of_readers, monitor.seen_at
+    return monitor.is_dropped, monitor.is_missing, *of_readers, monitor.seen_at

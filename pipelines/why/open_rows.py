@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.config.snapshots.views import ENDPOINTS as CONVERSATION_ENDPOINTS
 from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES, SCHEDULES, read_open
@@ -17,6 +18,8 @@ from schemas.ledger import ENDPOINTS
 
 ENDPOINT = ("priority", "ladder_step", "rule_name", "level_source", "created_at")
 """Of the holding endpoint, named endpoint_... in rows; null where no rule of it counts."""
+OTHER = ("other_instance", "other_database", "other_rule", "other_level")
+"""Of the other endpoint; null where no rule raises it."""
 OF_MESSAGE = (
     *(
         "message_id",
@@ -33,8 +36,8 @@ OF_MESSAGE = (
 """Of `read_open`."""
 
 
-def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
-    """The messages of both schedules and those that can't be placed.
+def placed_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The messages of both schedules.
 
     Args:
         warehouse: the tables.
@@ -42,10 +45,22 @@ def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
 
     Returns:
         One row per message and place: `kind`, and instance, database and queue of the place, empty where it
-        has none; OF_MESSAGE, and NAMES of the message or else of the endpoint; `endpoint_instance`,
-        `endpoint_database` and `endpoint_...` of ENDPOINT, null of forwarded messages and, but for the place,
-        of unresolved ones; of an unresolved message `reason`, `schedule` and `is_whole`, whether the newest
-        snapshot of its database shows all endpoints.
+        has none; OF_MESSAGE, and NAMES of the message.
+    """
+    return read_schedules(warehouse, as_of, (*OF_MESSAGE, *NAMES))
+
+
+def with_endpoints(warehouse: Warehouse, rows: DataFrame, as_of: datetime) -> DataFrame:
+    """Add the holding endpoint, and the other endpoint of the conversation if it has a level by a rule.
+
+    Args:
+        warehouse: the tables.
+        rows: `placed_rows`.
+        as_of: that of the rows.
+
+    Returns:
+        The rows, with NAMES of the endpoint where the message has none; `endpoint_instance`,
+        `endpoint_database` and `endpoint_...` of ENDPOINT, null of forwarded messages; and OTHER.
     """
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
     holders = endpoints.select(
@@ -54,12 +69,26 @@ def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
         F.col("database").alias("endpoint_database"),
         *[F.col(name).alias(f"endpoint_{name}") for name in (*ENDPOINT, *NAMES)],
     )
-    rows = _of_schedules(warehouse, as_of, (*OF_MESSAGE, *NAMES)).join(holders, SIDE, "left")
+    others = endpoints.where(is_raised()).select(
+        "conversation_id",
+        (~F.col("is_initiator")).alias("is_initiator"),
+        F.col("instance").alias("other_instance"),
+        F.col("database").alias("other_database"),
+        F.col("rule_name").alias("other_rule"),
+        F.col("priority").alias("other_level"),
+    )
+    # Both joins have one key, so the embedded engine distributes the rows once.
+    both = rows.join(holders, SIDE, "left").join(others, SIDE, "left")
     columns = ("endpoint_instance", "endpoint_database", *(f"endpoint_{name}" for name in ENDPOINT))
     of_holder = [F.when(F.col("state") != "forwarded", F.col(name)).alias(name) for name in columns]
     names = [F.coalesce(name, f"endpoint_{name}").alias(name) for name in NAMES]
-    placed = rows.select("kind", *QUEUE, *OF_MESSAGE, *names, *of_holder)
-    return placed.unionByName(_unresolved(warehouse, as_of), allowMissingColumns=True)
+    others_of_rows = [name for name in rows.columns if name not in NAMES]
+    return both.select(*others_of_rows, *names, *of_holder, *OTHER)
+
+
+def is_raised() -> Column:
+    """Whether an endpoint has a higher level than the default by a rule."""
+    return F.col("ladder_step").isNotNull() & (F.col("priority") > DEFAULT_LEVEL)
 
 
 def read_positions(warehouse: Warehouse, as_of: datetime) -> DataFrame:
@@ -68,18 +97,13 @@ def read_positions(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     Returns:
         One row per place and message that has a position: PLACE, `position`, `counts_as`, `unit` and `block`.
     """
-    return _of_schedules(warehouse, as_of, ("position", "counts_as", "unit", "block")).where(
+    return read_schedules(warehouse, as_of, ("position", "counts_as", "unit", "block")).where(
         "position is not null"
     )
 
 
-def read_places(warehouse: Warehouse, as_of: datetime) -> DataFrame:
-    """The places of the endpoints that hold open messages: a row per message, PLACE, SIDE and `state`."""
-    return _of_schedules(warehouse, as_of, (*SIDE, "state"))
-
-
-def _of_schedules(warehouse: Warehouse, as_of: datetime, columns: Sequence[str]) -> DataFrame:
-    """Columns of `read_open` of both schedules, with their places."""
+def read_schedules(warehouse: Warehouse, as_of: datetime, columns: Sequence[str]) -> DataFrame:
+    """Columns of `read_open` of both schedules, with PLACE: a row per message and place."""
     received, sent = [
         _at_place(read_open(warehouse, each, as_of), each.within, columns) for each in SCHEDULES
     ]
@@ -92,7 +116,14 @@ def _at_place(messages: DataFrame, within: Sequence[str], columns: Sequence[str]
     return messages.select("kind", *place, *columns)
 
 
-def _unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+def unresolved_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The messages that can't be placed.
+
+    Returns:
+        One row per message, with columns of `placed_rows` and `with_endpoints`: instance, database and queue
+        are empty, and the holding endpoint has no more than its place; and `reason`, `schedule` and
+        `is_whole`, whether the newest snapshot of its database shows all endpoints.
+    """
     newest = read_newest_views(warehouse, CONVERSATION_ENDPOINTS, as_of)
     whole = small_frame(
         warehouse.spark,

@@ -1,35 +1,127 @@
 """What is ahead of each message in its place: messages that count more, its own group's, and others."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.why.places import PLACE
+from pipelines.engine.frames import small_frame
+from pipelines.storage.collect import collect_rows
+from pipelines.why.places import OF_PLACE, PLACE, Place, Row, place_of
 
+Level = tuple[Place, int]
+"""A place and a level that orders its messages."""
+LEVEL_ORDER = "first bigint, first_unit string, second bigint, top_unit string, first_other bigint"
+OF_ORDER = ("first_own", "first", "first_unit", "second", "top_unit", "first_other")
 LEVELS = range(1, 11)
 FLAGS = ("is_outranked", "is_behind_own", "is_behind_older")
 
 
-def with_order(rows: DataFrame, positions: DataFrame) -> DataFrame:
-    """Add what is ahead of each message.
+@dataclass(frozen=True)
+class LevelOrder:
+    """The first positions of a place, as far as they say what is ahead of the messages of one level.
+
+    Attributes:
+        first, first_unit: of the level; None if it has no position.
+        second: the first of the level that is of another unit.
+        top_unit: of the first message of the place.
+        first_other: the first of the place that is of another unit than that.
+    """
+
+    first: int | None = None
+    first_unit: str | None = None
+    second: int | None = None
+    top_unit: str | None = None
+    first_other: int | None = None
+
+
+def find_order(positions: DataFrame) -> dict[Level, LevelOrder]:
+    """The order of each place and level that has a position.
 
     Args:
-        rows: `open_rows`.
-        positions: `read_positions` of the same as_of; they are read several times.
+        positions: `read_positions` without those in blocks.
+    """
+    of_level = [*PLACE, "counts_as"]
+    position, unit = F.col("position"), F.col("unit")
+    firsts = {
+        _level_of(row): row
+        for row in collect_rows(
+            positions.groupBy(*of_level).agg(
+                F.min(position).alias("first"), F.min_by(unit, position).alias("first_unit")
+            )
+        )
+    }
+    top: dict[Place, Row] = {}
+    for (place, _), row in firsts.items():
+        top[place] = min(top.get(place, row), row, key=lambda each: each["first"])
+    units = [
+        (*place, level, row["first_unit"], top[place]["first_unit"]) for (place, level), row in firsts.items()
+    ]
+    known = small_frame(
+        positions.sparkSession, units, f"{OF_PLACE}, counts_as int, first_unit string, top_unit string"
+    )
+    seconds = positions.join(F.broadcast(known), of_level, "inner")
+    found = {
+        _level_of(row): row
+        for row in collect_rows(
+            seconds.groupBy(*of_level).agg(
+                F.min(F.when(unit != F.col("first_unit"), position)).alias("second"),
+                F.min(F.when(unit != F.col("top_unit"), position)).alias("other"),
+            )
+        )
+    }
+    others: dict[Place, int] = {}
+    for (place, _), row in found.items():
+        if row["other"] is not None:
+            others[place] = min(others.get(place, row["other"]), row["other"])
+    return {
+        (place, level): LevelOrder(
+            row["first"],
+            row["first_unit"],
+            found[place, level]["second"],
+            top[place]["first_unit"],
+            others.get(place),
+        )
+        for (place, level), row in firsts.items()
+    }
+
+
+def with_own_first(rows: DataFrame, positions: DataFrame) -> DataFrame:
+    """Add `first_own`, the first position of the unit in the place; null if it has one position or none.
+
+    Args:
+        rows: `placed_rows`.
+        positions: `read_positions` of the same as_of.
+    """
+    of_unit = [*PLACE, "unit"]
+    own = positions.groupBy(*of_unit).agg(
+        F.min("position").alias("first_own"), F.max("position").alias("last_own")
+    )
+    several = own.where("first_own < last_own").drop("last_own")
+    return rows.join(several, of_unit, "left")
+
+
+def with_order(rows: DataFrame, *, has_blocks: bool) -> DataFrame:
+    """Add what is ahead of each message.
+
+    Without blocks what counts more is ahead, so the positions of a level follow each other. Other units are
+    ahead of a message at its level if the first message of the level is of another unit, or the first one
+    that is not of that unit is ahead of the message. It is the same with the place's first message for those
+    that count more. Blocks may put a lower level first; then the messages ahead are counted one by one.
+
+    Args:
+        rows: `placed_rows` with `first_own` and the columns of `LevelOrder`.
+        has_blocks: whether a message is in a block.
 
     Returns:
         The rows with `is_outranked` (messages of other units are ahead that count more), `is_behind_own`
         (messages of its own unit are ahead) and `is_behind_older` (messages of other units are ahead that do
-        not count more); false for a message without position.
-
-    Without blocks no message is ahead of one that counts more, so the first positions of levels and units say
-    what is ahead. Blocks may put a lower level first; then the messages ahead are counted one by one.
+        not count more) in place of these columns; false for a message without position.
     """
-    is_in_block = F.col("block").isNotNull()
-    # Few nights have blocks, and the plan of their order takes long.
-    if positions.where(is_in_block).isEmpty():
-        return _by_levels(rows, positions)
-    placed = rows.where(is_in_block & F.col("position").isNotNull())
-    others = rows.where(~is_in_block | F.col("position").isNull())
-    return _by_levels(others, positions.where(~is_in_block)).unionByName(_one_by_one(placed))
+    if not has_blocks:
+        return _by_levels(rows)
+    is_in_block = F.col("block").isNotNull() & F.col("position").isNotNull()
+    placed, others = rows.where(is_in_block).drop(*OF_ORDER), rows.where(~is_in_block)
+    return _by_levels(others).unionByName(_one_by_one(placed))
 
 
 def without_order(rows: DataFrame) -> DataFrame:
@@ -37,35 +129,8 @@ def without_order(rows: DataFrame) -> DataFrame:
     return rows.withColumns({name: F.lit(False) for name in FLAGS})
 
 
-def _by_levels(rows: DataFrame, positions: DataFrame) -> DataFrame:
-    """The order without blocks: what counts more is ahead, so the positions of a level follow each other.
-
-    Other units are ahead of a message at its level if the first message of the level is of another unit, or
-    the first one that is not of that unit is ahead of the message. It is the same with the place's first
-    message for those that count more.
-    """
-    of_level, of_unit = [*PLACE, "counts_as"], [*PLACE, "unit"]
+def _by_levels(rows: DataFrame) -> DataFrame:
     position, unit = F.col("position"), F.col("unit")
-    levels = positions.groupBy(*of_level).agg(
-        F.min(position).alias("first"), F.min_by(unit, position).alias("first_unit")
-    )
-    top = levels.groupBy(*PLACE).agg(F.min_by("first_unit", "first").alias("top_unit"))
-    firsts = levels.join(top, list(PLACE), "inner")
-    seconds = (
-        F.broadcast(firsts)
-        .join(positions, of_level, "inner")
-        .groupBy(*firsts.columns)
-        .agg(
-            F.min(F.when(unit != F.col("first_unit"), position)).alias("second"),
-            F.min(F.when(unit != F.col("top_unit"), position)).alias("other"),
-        )
-    )
-    others = seconds.groupBy(*PLACE).agg(F.min("other").alias("first_other"))
-    known = seconds.drop("other").join(others, list(PLACE), "inner")
-    own = positions.groupBy(*of_unit).agg(
-        F.min(position).alias("first_own"), F.max(position).alias("last_own")
-    )
-    several = own.where("first_own < last_own").drop("last_own")
     is_ahead_above = (unit != F.col("top_unit")) | (F.col("first_other") < F.col("first"))
     flags = {
         "is_outranked": (F.col("first") > 1) & is_ahead_above,
@@ -75,8 +140,7 @@ def _by_levels(rows: DataFrame, positions: DataFrame) -> DataFrame:
     holds = [
         F.coalesce(position.isNotNull() & flag, F.lit(False)).alias(name) for name, flag in flags.items()
     ]
-    with_levels = F.broadcast(known).join(rows, of_level, "right")
-    return several.join(with_levels, of_unit, "right").select(*rows.columns, *holds)
+    return rows.select(*[name for name in rows.columns if name not in OF_ORDER], *holds)
 
 
 def _one_by_one(rows: DataFrame) -> DataFrame:
@@ -104,3 +168,7 @@ def _one_by_one(rows: DataFrame) -> DataFrame:
             "is_behind_older": F.col("position") - 1 - F.col("own") - higher > 0,
         }
     ).select(*rows.columns, *FLAGS)
+
+
+def _level_of(row: Row) -> Level:
+    return place_of(row), row["counts_as"]

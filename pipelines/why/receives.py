@@ -25,9 +25,11 @@ ACTIVATION_OFF = "activation_off"
 LOOKBACK = timedelta(days=1)
 """Queues without a receive in so long a time are looked up in the whole log."""
 RECEIVES = (
-    "instance string, database string, queue string, last_receive timestamp, notified_at timestamp, "
-    "silence string, due_until timestamp, is_known boolean, still_since timestamp"
+    "last_receive timestamp, notified_at timestamp, silence string, due_until timestamp, is_known boolean, "
+    "still_since timestamp"
 )
+Receives = tuple[datetime | None, datetime | None, str | None, datetime | None, bool, datetime | None]
+"""The values of RECEIVES."""
 
 
 def receives_of(
@@ -38,7 +40,7 @@ def receives_of(
     as_of: datetime,
     *,
     is_activation_computed: bool,
-) -> DataFrame:
+) -> dict[QueueName, Receives]:
     """What is known of the receives of queues.
 
     Args:
@@ -50,11 +52,11 @@ def receives_of(
         is_activation_computed: whether `activation` has the rows of as_of.
 
     Returns:
-        One row per queue: instance, database, queue; `last_receive` before as_of; `notified_at`, since when a
-        snapshot shows its monitor as NOTIFIED; `silence`, the reason that nothing was received, null if not
-        known; `due_until`, up to which the monitor checked (null unless a reason depends on it); `is_known`,
-        whether the log has receives of the instance; `still_since`, the first of the complete views up to
-        the newest one between which no message left the queue, where its monitor is RECEIVES_OCCURRING.
+        RECEIVES by queue: `last_receive` before as_of; `notified_at`, since when a snapshot shows its monitor
+        as NOTIFIED; `silence`, the reason that nothing was received, null if not known; `due_until`, up to
+        which the monitor checked (null unless a reason depends on it); `is_known`, whether the log has
+        receives of the instance; `still_since`, the first of the complete views up to the newest one between
+        which no message left the queue, where its monitor is RECEIVES_OCCURRING.
     """
     wanted = sorted(queues)
     known = _instances_with_receives(warehouse, {queue[0] for queue in wanted}, as_of) if wanted else set()
@@ -63,20 +65,20 @@ def receives_of(
     static = static_reasons(catalog, wanted)
     receiving = [queue for queue in wanted if queue in monitors and monitors[queue].is_receiving]
     still = _still_queues(warehouse, receiving, as_of)
-    rows = []
+    found: dict[QueueName, Receives] = {}
     for queue in wanted:
         reason, due_until = static.get(queue), None
         if reason is None and is_activation_computed:
             reason, due_until = reasons.get(queue, ("not_due", None))
         at = monitors[queue].notified_at if queue in monitors else None
-        rows.append((*queue, last.get(queue), at, reason, due_until, queue[0] in known, still.get(queue)))
-    return small_frame(warehouse.spark, rows, RECEIVES)
+        found[queue] = (last.get(queue), at, reason, due_until, queue[0] in known, still.get(queue))
+    return found
 
 
 def not_received() -> tuple[Column, Column, Column]:
     """Whether nothing was received from a row's queue since it arrived, why, and since when that is known.
 
-    The columns are those of `open_rows` and `receives_of`.
+    The columns are those of `placed_rows` and `receives_of`.
     """
     since, last = F.col("since"), F.col("last_receive")
     is_silent = last.isNull() | (last < since)

@@ -18,15 +18,16 @@ from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import ORDER, Cause
 from pipelines.why.causes.readers import NotReceived, QueueOff
-from pipelines.why.monitors import COLUMNS, QueueName, ShownMonitor, monitor_row
+from pipelines.why.monitors import SHOWN, QueueName, ShownMonitor, monitor_values
 from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.receives import ACTIVATION_OFF, static_reasons
 from schemas.events import QUEUE_FACTS
 from schemas.keys import QUEUE
 
 DatabaseKey = tuple[str, str]
-CATALOG_QUEUES = "instance string, database string, queue string, is_on boolean"
-FACTS = f"kind string, state string, {COLUMNS}, broker_database string, broker_off_at timestamp"
+OF_QUEUE = "instance string, database string, queue string"
+CATALOG_QUEUES = f"{OF_QUEUE}, is_on boolean"
+FACTS = f"kind string, state string, {OF_QUEUE}, {SHOWN}, broker_database string, broker_off_at timestamp"
 
 
 def find_standing(
@@ -52,12 +53,12 @@ def find_standing(
         for each in history
         if (each.kind, each.attribute, each.value) == (QUEUE_KIND, "on", ON) and each.holds_at(as_of)
     }
-    nothing = (None,) * (len(COLUMNS.split(",")) - len(QUEUE))
     rows: list[tuple[object, ...]] = [
-        ("receive", None, *key, "", *nothing, key[1], off_at) for key, off_at in brokers_off.items()
+        ("receive", None, *key, "", *monitor_values(None), key[1], off_at)
+        for key, off_at in brokers_off.items()
     ]
     rows += [
-        ("receive", "ready" if name in queues_on else None, *monitor_row(name, each), name[1], None)
+        ("receive", "ready" if name in queues_on else None, *name, *monitor_values(each), name[1], None)
         for name, each in monitors.items()
         if name[:2] not in brokers_off
     ]

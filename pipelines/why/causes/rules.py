@@ -194,7 +194,7 @@ class NoRule(Cause):
 
     code = "no_rule"
     severity = MISCONFIGURED
-    condition = "is_bare and today is not null and has_ruled and not ({})".format(
+    condition = "is_bare and today is not null and has_raised and not ({})".format(
         " or ".join(f"coalesce({each.condition}, false)" for each in _OTHERS)
     )
     columns = {**same(*HOLDER), **OF_ENDPOINT}
