@@ -59,8 +59,7 @@ def receives_of(
         which no message left the queue, where its monitor is RECEIVES_OCCURRING.
     """
     wanted = sorted(queues)
-    known = _instances_with_receives(warehouse, {queue[0] for queue in wanted}, as_of) if wanted else set()
-    last = _last_receives(warehouse, [queue for queue in wanted if queue[0] in known], as_of)
+    known, last = _last_receives(warehouse, wanted, as_of)
     reasons = _reasons(warehouse, catalog, wanted, as_of) if is_activation_computed else {}
     static = static_reasons(catalog, wanted)
     receiving = [queue for queue in wanted if queue in monitors and monitors[queue].is_receiving]
@@ -130,18 +129,6 @@ def _still_queues(
     return found
 
 
-def _instances_with_receives(warehouse: Warehouse, instances: set[str], as_of: datetime) -> set[str]:
-    """The instances of which the log has a queue event or a RECEIVED before as_of; snapshots do not count."""
-    found = _instances_since(warehouse, as_of, as_of - LOOKBACK)
-    return found & instances if instances <= found else _instances_since(warehouse, as_of, None) & instances
-
-
-def _instances_since(warehouse: Warehouse, as_of: datetime, since: datetime | None) -> set[str]:
-    events = _logged(warehouse, QUEUE_FACTS, as_of, since).select("instance")
-    received = _logged(warehouse, MESSAGES, as_of, since).where("event_type = 'RECEIVED'").select("instance")
-    return {row["instance"] for row in collect_rows(events.unionByName(received).distinct())}
-
-
 def _logged(warehouse: Warehouse, table: Table, as_of: datetime, since: datetime | None) -> DataFrame:
     """The logged events before as_of, from a moment on."""
     read = warehouse.read(table) if since is None else warehouse.read_left(table, since)
@@ -151,34 +138,47 @@ def _logged(warehouse: Warehouse, table: Table, as_of: datetime, since: datetime
 
 def _last_receives(
     warehouse: Warehouse, queues: list[QueueName], as_of: datetime
-) -> dict[QueueName, datetime]:
-    found = _last_since(warehouse, as_of, as_of - LOOKBACK) if queues else {}
-    if any(queue not in found for queue in queues):
-        found = {**_last_since(warehouse, as_of, None), **found}
-    return found
+) -> tuple[set[str], dict[QueueName, datetime]]:
+    """The instances whose log has a queue event or a RECEIVED before as_of, and the last receives there.
+
+    Snapshots do not count.
+    """
+    known, last = _last_since(warehouse, as_of, as_of - LOOKBACK) if queues else (set(), {})
+    if any(queue[0] not in known or queue not in last for queue in queues):
+        known, of_log = _last_since(warehouse, as_of, None)
+        last = {**of_log, **last}
+    return known, {queue: moment for queue, moment in last.items() if queue[0] in known}
 
 
-def _last_since(warehouse: Warehouse, as_of: datetime, since: datetime | None) -> dict[QueueName, datetime]:
-    """The last receive of each queue before as_of, looked for from a moment on."""
+def _last_since(
+    warehouse: Warehouse, as_of: datetime, since: datetime | None
+) -> tuple[set[str], dict[QueueName, datetime]]:
+    """The instances that logged such an event, and the last receive of each queue, from a moment on."""
     received = (
         _logged(warehouse, MESSAGES, as_of, since)
         .where("event_type = 'RECEIVED'")
-        .select("conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time")
+        .select(
+            "conversation_id",
+            (~F.col("sent_by_initiator")).alias("is_initiator"),
+            F.col("instance").alias("logged_by"),
+            F.col("event_time").alias("received_at"),
+        )
     )
-    last = received.groupBy(*SIDE).agg(F.max("event_time").alias("event_time"))
     endpoints = warehouse.read(ENDPOINTS) if since is None else warehouse.read_left(ENDPOINTS, since)
-    of_messages = (
-        last.join(endpoints.select(*SIDE, *QUEUE), SIDE)
-        .where("queue is not null")
-        .select(*QUEUE, "event_time")
+    of_messages = received.join(endpoints.select(*SIDE, *QUEUE), SIDE, "left").drop(*SIDE)
+    statements = _logged(warehouse, QUEUE_FACTS, as_of, since).select(
+        F.col("instance").alias("logged_by"),
+        F.when(F.col("event_type") == "RECEIVE", F.col("event_time")).alias("received_at"),
+        *QUEUE,
     )
-    statements = (
-        _logged(warehouse, QUEUE_FACTS, as_of, since)
-        .where("event_type = 'RECEIVE'")
-        .select(*QUEUE, "event_time")
-    )
-    counted = statements.unionByName(of_messages).groupBy(*QUEUE).agg(F.max("event_time").alias("last"))
-    return {(row["instance"], row["database"], row["queue"]): row["last"] for row in collect_rows(counted)}
+    events = statements.unionByName(of_messages)
+    rows = collect_rows(events.groupBy("logged_by", *QUEUE).agg(F.max("received_at").alias("last")))
+    last: dict[QueueName, datetime] = {}
+    for row in rows:
+        queue = (row["instance"], row["database"], row["queue"])
+        if row["last"] is not None and row["queue"] is not None:
+            last[queue] = max(last.get(queue, row["last"]), row["last"])
+    return {row["logged_by"] for row in rows}, last
 
 
 def static_reasons(catalog: Catalog, queues: Iterable[QueueName]) -> dict[QueueName, str]:
