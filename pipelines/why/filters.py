@@ -55,7 +55,7 @@ class Filters:
         """The rows that fit.
 
         Args:
-            rows: `open_rows`.
+            rows: `explained_rows`.
             queues: what `queue` means; empty without it.
         """
         if self.queue is not None:

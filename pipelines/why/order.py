@@ -97,7 +97,8 @@ def with_own_first(rows: DataFrame, positions: DataFrame) -> DataFrame:
         F.min("position").alias("first_own"), F.max("position").alias("last_own")
     )
     several = own.where("first_own < last_own").drop("last_own")
-    return rows.join(several, of_unit, "left")
+    # The embedded engine holds the left side, which is the smaller one.
+    return several.join(rows, of_unit, "right").select(*rows.columns, "first_own")
 
 
 def with_order(rows: DataFrame, *, has_blocks: bool) -> DataFrame:

@@ -24,7 +24,7 @@ STOPPED, BLOCKED, MISCONFIGURED, ORDER = SEVERITIES = ("stopped", "blocked", "mi
 """The severities of causes, the worst first."""
 HOLDER = ENDPOINT_NAMES
 OF_ENDPOINT = {"instance": "endpoint_instance", "database": "endpoint_database"}
-"""Where the holding endpoint is, by the columns of `open_rows`."""
+"""Where the holding endpoint is, by the columns of `with_endpoints`."""
 OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
 """Verbs for one message, by those for several."""
 STATEMENT = re.compile(r"(?:USE \[|ALTER [A-Z]+ \[|SELECT ).*", re.DOTALL)
@@ -36,8 +36,8 @@ class Explained:
     """The open messages of an as_of.
 
     Attributes:
-        rows: `open_rows` `with_order` and all that causes depend on, with `causes`, the bits of each: see
-            `pipelines.why.cause_bits`.
+        rows: `placed_rows` `with_order` and `unresolved_rows`, with all that causes depend on, and `causes`,
+            the bits of each: see `pipelines.why.cause_bits`.
         near: the near misses of their kinds, the columns of NEAR.
         locks: `locks_of` of groups, as few answers ask for it.
         queues_off: `queues_off_at`.
