@@ -17,7 +17,7 @@ from schemas.events import ENDPOINT_FACTS
 from schemas.outputs import SNAPSHOTS
 
 VIEW_PATH = f"/{VIEW}/"
-NEWEST = "instance string, database string, shown_at timestamp, has_earlier boolean"
+VIEWS = "instance string, database string, full_at timestamp, first_at timestamp"
 FAR_END_STATE = "DI"
 """The state that is stored as an end of the far endpoint."""
 
@@ -59,12 +59,12 @@ def state_of(event_id: str) -> str | None:
 
 @dataclass(frozen=True)
 class ShownStates:
-    """The endpoints that the newest snapshots of their databases show.
+    """The endpoints that snapshots of their databases show, from the newest complete view on.
 
     Attributes:
         rows: one row per endpoint: conversation_id, is_initiator, `shown_state`, `shown_at` (the newest
-            snapshot) and `first_seen` (the first snapshot that shows this state; null if the database has
-            one snapshot, which does not tell when it began).
+            snapshot that shows it) and `first_seen` (the first snapshot that shows this state; null if no
+            earlier snapshot of the database tells that it was otherwise before).
         since: the rows of the ledger that are open then have all these endpoints.
     """
 
@@ -73,26 +73,39 @@ class ShownStates:
 
 
 def find_shown_states(warehouse: Warehouse, as_of: datetime) -> ShownStates | None:
-    """Find the states of endpoints in the newest snapshots up to as_of; None if none has endpoints."""
+    """Find the states of endpoints in the newest snapshots up to as_of; None if none has endpoints.
+
+    A light capture shows few endpoints: the others have the state of the newest complete view before it. Of
+    a database without a complete view the newest one counts.
+    """
     if not warehouse.exists(SNAPSHOTS):
         return None
-    taken = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
-    newest = collect_rows(
+    taken_at = F.col("taken_at")
+    taken = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (taken_at <= F.lit(as_of)))
+    views = collect_rows(
         taken.groupBy("instance", "database").agg(
-            F.max("taken_at").alias("shown_at"), (F.count_distinct("taken_at") > 1).alias("has_earlier")
+            F.coalesce(F.max(F.when(F.col("complete"), taken_at)), F.max(taken_at)).alias("full_at"),
+            F.min(taken_at).alias("first_at"),
         )
     )
-    if not newest:
+    if not views:
         return None
     # All rows of a conversation close together, after the newest snapshot that shows it.
-    since = min(row["shown_at"] for row in newest) - timedelta(microseconds=1)
+    since = min(row["full_at"] for row in views) - timedelta(microseconds=1)
     sights = warehouse.read_left(ENDPOINT_FACTS, since).where(
         F.col("state").isNotNull() & (F.col("seen_at") <= F.lit(as_of))
     )
-    states = sights.groupBy(*SIDE, "instance", "database", F.col("state").alias("shown_state")).agg(
+    of_endpoint = (*SIDE, "instance", "database")
+    states = sights.groupBy(*of_endpoint, F.col("state").alias("shown_state")).agg(
         F.min("seen_at").alias("first_seen"), F.max("seen_at").alias("shown_at")
     )
-    databases = small_frame(warehouse.spark, [tuple(row.values()) for row in newest], NEWEST)
-    shown = F.broadcast(databases).join(states, ["instance", "database", "shown_at"], "inner")
-    first_seen = F.when(F.col("has_earlier"), F.col("first_seen"))
+    newest = states.groupBy(*of_endpoint).agg(
+        F.max_by("shown_state", "shown_at").alias("shown_state"),
+        F.max_by("first_seen", "shown_at").alias("first_seen"),
+        F.max("shown_at").alias("shown_at"),
+    )
+    databases = small_frame(warehouse.spark, [tuple(row.values()) for row in views], VIEWS)
+    shown = F.broadcast(databases).join(newest, ["instance", "database"], "inner")
+    shown = shown.where("shown_at >= full_at")
+    first_seen = F.when(F.col("first_at") < F.col("shown_at"), F.col("first_seen"))
     return ShownStates(shown.select(*SIDE, "shown_state", "shown_at", first_seen.alias("first_seen")), since)
