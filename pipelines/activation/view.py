@@ -65,14 +65,14 @@ def print_activation(report: Mapping[str, Any], start: datetime, end: datetime) 
     console = open_console()
     name = format_queue(report)
     mode = report["mode"] or "no monitor in the catalog"
-    console.print(f"{name} ({mode}), {_minute(start)} to {_minute(end)}", soft_wrap=True)
-    console.print(report["sentence"], soft_wrap=True)
+    console.write_line(f"{name} ({mode}), {_minute(start)} to {_minute(end)}")
+    console.write_line(report["sentence"])
     if report.get("queue_off"):
         off = {**report["queue_off"], "instance": report["instance"]}
         for sentence in filter(None, [waiting_sentence(off), rolled_back_sentence(off)]):
-            console.print(f"At the end of the window: {sentence}.", soft_wrap=True)
+            console.write_line(f"At the end of the window: {sentence}.")
     if report.get("monitor"):
-        console.print(_monitor(report["monitor"]), soft_wrap=True)
+        console.write_line(_monitor(report["monitor"]))
     if report["mode"]:
         _print_runs(console, report, start, end)
     for what, count in sorted(report["oddities"].items()):
@@ -82,9 +82,8 @@ def print_activation(report: Mapping[str, Any], start: datetime, end: datetime) 
 def _print_runs(console: Terminal, report: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print the runs of checks of the replay."""
     runs = report["runs"]
-    console.print(
-        "What a monitor would have done, by the events that are known; it is no log of what it did:",
-        soft_wrap=True,
+    console.write_line(
+        "What a monitor would have done, by the events that are known; it is no log of what it did:"
     )
     console.print(f"[{draw_runs(runs, start, end)}]")
     console.print(

@@ -99,7 +99,7 @@ def print_changes(changes: Row) -> None:
     """Print the lines of `describe_changes`, and a table of each part."""
     console = open_console()
     for line in describe_changes(changes):
-        console.print(escape_line(line), soft_wrap=True)
+        console.write_line(escape_line(line))
     for part, table in TABLES.items():
         if changes[part]:
             print_answer(console, table, changes[part])

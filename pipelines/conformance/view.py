@@ -130,13 +130,13 @@ def _compared(counts: Mapping[str, int]) -> str:
 def print_conformance(report: Mapping[str, Any], *, wide: bool = False) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
     console = open_console(wide=wide)
-    console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
-    console.print(receives_sentence(report), style="bold", soft_wrap=True)
+    console.write_line(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold")
+    console.write_line(receives_sentence(report), style="bold")
     for table, rows in ((LEVELS, report["levels"]), (QUEUES, report["queues"])):
         if rows:
             print_answer(console, table, rows)
     for row in report["deviations"]:
-        console.print(f"- {deviation_sentence(row)}", soft_wrap=True)
+        console.write_line(f"- {deviation_sentence(row)}")
     for table, rows in ((LINKS, report["links"]), (SENDS, report["sends"])):
         if rows:
             print_answer(console, table, rows)

@@ -100,7 +100,7 @@ def print_answer(console: Terminal, table: Table, rows: Iterable[Row]) -> None:
     """
     shown = list(rows)
     if not shown:
-        console.print(f"{table.title}: {table.empty}", soft_wrap=True)
+        console.write_line(f"{table.title}: {table.empty}")
         return
     columns = table.columns_of(shown)
     empty = BLANK if table.is_tree else None
@@ -233,7 +233,7 @@ def _print_list(console: Terminal, title: str, sheet: Sheet) -> None:
         for name, value in zip(sheet.columns, row, strict=True):
             if text := _cell(value):
                 indented = text.replace("\n", "\n  ")
-                console.print(Text(f"{escape_line(name)}: {indented}"), soft_wrap=True)
+                console.write_line(Text(f"{escape_line(name)}: {indented}"))
         console.print()
     _print_note(console, sheet)
 
@@ -245,13 +245,13 @@ def _print_title(console: Terminal, title: str, sheet: Sheet) -> None:
         text = escape_line(f"{title}{shared}".strip())
         # A line that goes into a file stays one line.
         lines = _wrap(text, console.width) if console.shortens else text
-        console.print(Text(lines), style="bold", soft_wrap=True)
+        console.write_line(Text(lines), style="bold")
 
 
 def _print_note(console: Terminal, sheet: Sheet) -> None:
     if sheet.has_short_ids and not console.told_of_ids:
         console.told_of_ids = True
-        console.print("Ids are shortened where that is unique; --wide shows them whole.", soft_wrap=True)
+        console.write_line("Ids are shortened where that is unique; --wide shows them whole.")
 
 
 def _width(heads: Sequence[str], cells: Cells) -> int:

@@ -63,6 +63,10 @@ class Terminal(Console):
         self.shortens = shortens
         self.told_of_ids = False
 
+    def write_line(self, text: str | Text, style: str | None = None) -> None:
+        """Print a text as one line, however wide the terminal is."""
+        self.print(text, style=style, soft_wrap=True)
+
     def render_str(self, text: str, **options: Any) -> Text:
         """Make a text of a string: one line."""
         return super().render_str(escape_line(text), **options)

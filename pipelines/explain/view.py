@@ -72,23 +72,25 @@ def print_explanation(found: Explanation, as_of: datetime, *, wide: bool = False
 
 def print_conversation(console: Terminal, found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
-    _print(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
+    console.write_line(f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
     for finding in found.findings:
         for line in finding_lines(finding):
-            _print(console, line)
+            console.write_line(line)
     for endpoint in found.endpoints:
         _print_endpoint(console, endpoint)
     if len(found.endpoints) == 1:
         other = "target" if found.endpoints[0].is_initiator else "initiator"
         if found.endpoints[0].side_known is False:
             other = "other"
-        _print(console, f"\nThe {other} endpoint is not known: no event created it, and none lets infer it.")
+        console.print()
+        console.write_line(f"The {other} endpoint is not known: no event created it, and none lets infer it.")
     for group in found.groups:
         _print_group(
             console, group, sides_known=all(each.side_known is not False for each in found.endpoints)
         )
     if not found.groups:
-        _print(console, "\nNeither endpoint has ready messages in a queue at as_of.")
+        console.print()
+        console.write_line("Neither endpoint has ready messages in a queue at as_of.")
 
 
 def print_message(console: Terminal, found: Message) -> None:
@@ -99,26 +101,25 @@ def print_message(console: Terminal, found: Message) -> None:
     direction = "the initiator to the target" if found.sent_by_initiator else "the target to the initiator"
     if any(endpoint.side_known is False for endpoint in found.endpoints):
         direction = UNKNOWN_SIDE
-    _print(console, f"Message {found.message_id} at {format_instant(found.as_of)}")
-    _print(
-        console,
+    console.write_line(f"Message {found.message_id} at {format_instant(found.as_of)}")
+    console.write_line(
         f"{found.message_type}, {number} of conversation {found.conversation_id}, from {direction}; "
-        f"sent {_format_time(found.sent_at)}, arrived {_format_time(found.arrived_at)}.",
+        f"sent {_format_time(found.sent_at)}, arrived {_format_time(found.arrived_at)}."
     )
-    _print(console, found.state)
+    console.write_line(found.state)
     if found.rolled_back is not None:
         back = found.rolled_back
-        _print(
-            console,
+        console.write_line(
             f"It was received and rolled back {format_count(back['rollbacks'], 'time')}, last at "
-            f"{_format_time(back['last_received_at'])} in transaction {back['last_transaction_id']}.",
+            f"{_format_time(back['last_received_at'])} in transaction {back['last_transaction_id']}."
         )
     if found.receive is not None:
         _print_receive(console, found.receive)
     for place in found.transmissions:
         _print_transmission(console, place)
     for kind, reason in found.missing.items():
-        _print(console, f"\nThe {kind} schedule can't place it: {reason}.")
+        console.print()
+        console.write_line(f"The {kind} schedule can't place it: {reason}.")
     if found.group is not None:
         _print_group(console, found.group, sides_known=direction != UNKNOWN_SIDE)
     for endpoint in found.endpoints:
@@ -128,14 +129,8 @@ def print_message(console: Terminal, found: Message) -> None:
 def print_groups(console: Terminal, found: Iterable[Group], as_of: datetime) -> None:
     """Print a group's level and place in each queue."""
     for group in found:
-        _print(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
+        console.write_line(f"Group {group.conversation_group_id} at {format_instant(as_of)}")
         _print_group(console, group)
-
-
-def _print(console: Terminal, text: str) -> None:
-    if text.startswith("\n"):
-        console.print()
-    console.print(text.removeprefix("\n"), soft_wrap=True)
 
 
 def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
@@ -145,46 +140,42 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
     created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
     by_server = endpoint.level_source == SERVER
-    _print(
-        console,
-        f"\n{side} in {format_database((endpoint.instance, endpoint.database))}, created "
-        f"{created}{inferred}, {_format_end(endpoint)}: {_format_given(endpoint)}",
+    console.print()
+    console.write_line(
+        f"{side} in {format_database((endpoint.instance, endpoint.database))}, created "
+        f"{created}{inferred}, {_format_end(endpoint)}: {_format_given(endpoint)}"
     )
     if endpoint.state is not None and endpoint.state_seen_at is not None:
-        _print(
-            console,
-            f"The snapshot of {format_instant(endpoint.state_seen_at)} shows it {STATES[endpoint.state]}.",
+        console.write_line(
+            f"The snapshot of {format_instant(endpoint.state_seen_at)} shows it {STATES[endpoint.state]}."
         )
     names = (endpoint.contract, endpoint.local_service, endpoint.remote_service)
     contract, local, remote = (name or NOT_KNOWN for name in names)
-    _print(console, f"contract {contract}, local service {local}, remote service {remote}")
+    console.write_line(f"contract {contract}, local service {local}, remote service {remote}")
     if endpoint.logged_priority not in (None, endpoint.given.level):
-        _print(console, f"The live engine reported level {endpoint.logged_priority}.")
+        console.write_line(f"The live engine reported level {endpoint.logged_priority}.")
     if not endpoint.rules_known:
-        _print(console, _say_unknown_rules(endpoint))
+        console.write_line(_say_unknown_rules(endpoint))
         if not endpoint.steps:
             return
     if by_server:
-        _print(
-            console,
+        console.write_line(
             "Its creation is not logged, a snapshot shows its level. The steps are those of the rules that "
-            "stand at as_of.",
+            "stand at as_of."
         )
     present = endpoint.by_present_rules
     if present is not None and present != endpoint.given:
-        _print(
-            console,
+        console.write_line(
             f"The rules as they are now would give it {_format_outcome(present)}: they "
             "were "
-            f"edited for that moment after it was decided; {_restate(endpoint)} restates it.",
+            f"edited for that moment after it was decided; {_restate(endpoint)} restates it."
         )
     _print_steps(console, endpoint)
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
-        _print(
-            console,
+        console.write_line(
             f"Created from {format_instant(later.since)} on it would get "
-            f"{_format_outcome(later.outcome)}{seen}.",
+            f"{_format_outcome(later.outcome)}{seen}."
         )
 
 
@@ -214,7 +205,7 @@ def _print_steps(console: Terminal, endpoint: Endpoint) -> None:
         if numbers:
             every = len(numbers) == len(endpoint.steps)
             where = f"step{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
-            _print(console, said.format("any of the eight steps" if every else where))
+            console.write_line(said.format("any of the eight steps" if every else where))
 
 
 def _say_unknown_rules(endpoint: Endpoint) -> str:
@@ -324,16 +315,16 @@ def _format_server_outcome(endpoint: Endpoint) -> str:
 
 def _print_group(console: Terminal, group: Group, *, sides_known: bool = True) -> None:
     place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
-    _print(
-        console,
-        f"\nGroup {group.conversation_group_id} in {_format_queue(group)}: level "
+    console.print()
+    console.write_line(
+        f"Group {group.conversation_group_id} in {_format_queue(group)}: level "
         f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
         f"{format_count(group.messages, 'ready message')} of "
-        f"{format_count(group.conversations, 'conversation')}",
+        f"{format_count(group.conversations, 'conversation')}"
     )
     for period in group.was_off:
         sentence = period.sentence()
-        _print(console, f"While its messages waited, {sentence}.")
+        console.write_line(f"While its messages waited, {sentence}.")
     _print_ahead(console, "groups", group.ahead)
     rows = [
         {**asdict(one), "side": ("initiator" if one.is_initiator else "target") if sides_known else NOT_KNOWN}
@@ -341,8 +332,8 @@ def _print_group(console: Terminal, group: Group, *, sides_known: bool = True) -
     ]
     print_answer(console, CONVERSATIONS, rows)
     if group.conversations > len(group.listed):
-        _print(
-            console, f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}"
+        console.write_line(
+            f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}"
         )
 
 
@@ -353,12 +344,13 @@ def _format_queue(at: Group | ReceivePosition) -> str:
 def _print_receive(console: Terminal, place: ReceivePosition) -> None:
     where = _format_queue(place)
     if place.position is None:
-        _print(console, f"\nReceive: in {where}, without a position: {place.state}")
+        console.print()
+        console.write_line(f"Receive: in {where}, without a position: {place.state}")
         return
-    _print(
-        console,
-        f"\nReceive: position {place.position} of {where}, RECEIVE number {place.receive_number}, of a group "
-        f"with level {place.group_priority} then; the receiving endpoint has {place.priority}",
+    console.print()
+    console.write_line(
+        f"Receive: position {place.position} of {where}, RECEIVE number {place.receive_number}, of a group "
+        f"with level {place.group_priority} then; the receiving endpoint has {place.priority}"
     )
     _print_ahead(console, "messages", place.ahead)
 
@@ -367,16 +359,16 @@ def _print_transmission(console: Terminal, place: TransmissionPosition) -> None:
     target = place.destination_instance or place.destination_of or "unknown"
     shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
     if place.waits_for is not None:
-        _print(
-            console,
-            f"\nTransmission: no position, as {place.waits_for} is off; held by {place.database}; {shown}",
+        console.print()
+        console.write_line(
+            f"Transmission: no position, as {place.waits_for} is off; held by {place.database}; {shown}"
         )
         _print_status(console, place)
         return
-    _print(
-        console,
-        f"\nTransmission: position {place.position} of {place.instance}, held by {place.database}, to "
-        f"{target}; {shown}, {place.transmit_priority} counts: {place.reason}",
+    console.print()
+    console.write_line(
+        f"Transmission: position {place.position} of {place.instance}, held by {place.database}, to "
+        f"{target}; {shown}, {place.transmit_priority} counts: {place.reason}"
     )
     _print_status(console, place)
     _print_ahead(console, "messages", place.ahead)
@@ -384,14 +376,14 @@ def _print_transmission(console: Terminal, place: TransmissionPosition) -> None:
 
 def _print_status(console: Terminal, place: TransmissionPosition) -> None:
     if place.why_still_here is not None:
-        _print(console, f"Why it is still here, as the server says: {place.why_still_here}")
+        console.write_line(f"Why it is still here, as the server says: {place.why_still_here}")
 
 
 def _print_ahead(console: Terminal, what: str, ahead: tuple[AheadCount, ...]) -> None:
     if ahead:
         levels = ", ".join(f"{one.count} at level {one.level}" for one in ahead)
-        _print(console, f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")
-        _print(console, "No server promises an order between different conversations of one level.")
+        console.write_line(f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")
+        console.write_line("No server promises an order between different conversations of one level.")
 
 
 def _format_time(moment: datetime | None) -> str:

@@ -128,21 +128,21 @@ def print_summary(
     command = partial(_command, settings, as_of)
     console = open_console(wide=wide)
     for line in ages.lines():
-        _print_line(console, line)
-    console.print(first.verdict, style="bold", soft_wrap=True)
+        console.write_line(line)
+    console.write_line(first.verdict, style="bold")
     if since_before is not None:
         for line in describe_changes(since_before):
-            _print_line(console, escape_line(line))
+            console.write_line(escape_line(line))
     _print_findings(console, first, command)
     _print_changes(console, tell_changes(settings, _published_before(warehouse, as_of), as_of), command)
     for line in leaks:
-        _print_line(console, f"{line}: {command('leaks')}")
+        console.write_line(f"{line}: {command('leaks')}")
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
     if notes:
         console.print("Note", style="bold")
     for note in notes if verbose else notes[:MOST_FINDINGS]:
-        _print_line(console, f"- {note}")
+        console.write_line(f"- {note}")
     if expected := read_expectations(warehouse, settings, as_of):
         print_expectations(console, expected, as_of)
     _print_waits(console, waits, as_of, command)
@@ -150,9 +150,9 @@ def print_summary(
         events = [{"source": source, **counts} for source, counts in count_events(warehouse).items()]
         print_answer(console, INPUTS, events)
         _print_first_rows(console, warehouse, catalog, waits, as_of)
-    _print_line(console, f"Tables: {warehouse.root}. Next:")
+    console.write_line(f"Tables: {warehouse.root}. Next:")
     for name, *options in _questions(waits):
-        _print_line(console, f"  {command(name, *options)}")
+        console.write_line(f"  {command(name, *options)}")
 
 
 def _print_findings(console: Terminal, first: Findings, command: Callable[..., str]) -> None:
@@ -160,22 +160,22 @@ def _print_findings(console: Terminal, first: Findings, command: Callable[..., s
         console.print("Look at first", style="bold")
     for finding in first.told:
         for line in finding_lines(finding, f"{finding['severity'].capitalize()}. {format_place(finding)}: "):
-            _print_line(console, line)
+            console.write_line(line)
     if first.more:
-        _print_line(console, f"and {format_count(first.more, 'more finding')}: {command('why')}")
+        console.write_line(f"and {format_count(first.more, 'more finding')}: {command('why')}")
 
 
 def _print_waits(
     console: Terminal, waits: Sequence[Row], as_of: datetime, command: Callable[..., str]
 ) -> None:
     if not waits:
-        _print_line(console, f"No queue and no instance has a message that waits at {format_instant(as_of)}.")
+        console.write_line(f"No queue and no instance has a message that waits at {format_instant(as_of)}.")
         return
     table = WAITING.with_title(f"{WAITING.title} at {format_instant(as_of)}")
     print_answer(console, table, waits[:MOST_WAITING])
     if len(waits) > MOST_WAITING:
         more = format_count(len(waits) - MOST_WAITING, "more place")
-        _print_line(console, f"and {more}: {command('waiting')}")
+        console.write_line(f"and {more}: {command('waiting')}")
 
 
 def _print_first_rows(
@@ -206,10 +206,10 @@ def _print_changes(console: Terminal, changes: Sequence[str], command: Callable[
     if changes:
         console.print("Changed between snapshots", style="bold")
     for change in changes[:MOST_FINDINGS]:
-        _print_line(console, f"- {change}")
+        console.write_line(f"- {change}")
     if len(changes) > MOST_FINDINGS:
-        _print_line(
-            console, f"and {len(changes) - MOST_FINDINGS} more changes: {command('differences')} lists them"
+        console.write_line(
+            f"and {len(changes) - MOST_FINDINGS} more changes: {command('differences')} lists them"
         )
 
 
@@ -241,10 +241,6 @@ def _ask_concurrently(
 
 def _command(settings: Settings, as_of: datetime, name: str, *options: str) -> str:
     return command_line(name, *options, "--as-of", format_instant(as_of), config=settings.path)
-
-
-def _print_line(console: Terminal, line: str) -> None:
-    console.print(line, soft_wrap=True)
 
 
 def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:

@@ -42,16 +42,16 @@ def print_next(found: Row, *, wide: bool = False) -> None:
         empty = _describe_nothing(found, "sent")
         print_sent(console, f"{SENT.title} at {at}: {found['instance']}", found["next"], empty)
         for row in found.get("queues_off", ()):
-            console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
+            console.write_line(f"{format_queue(row)}: {off_sentence(row)}")
         return
     empty = _describe_nothing(found, "received")
     print_received(console, f"{RECEIVED.title} at {at}: {format_queue(found)}", found["next"], empty)
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
     if statuses := {row["status"]: row["rows"] for row in found.get("statuses", ())}:
-        console.print(f"The newest snapshot shows {describe_statuses(statuses)}", soft_wrap=True)
+        console.write_line(f"The newest snapshot shows {describe_statuses(statuses)}")
     if found.get("queue_off"):
-        console.print(f"{format_queue(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
+        console.write_line(f"{format_queue(found)}: {off_sentence(found['queue_off'])}")
 
 
 def _describe_nothing(found: Row, done: str) -> str:
@@ -76,7 +76,7 @@ def print_sent(console: Terminal, title: str, rows: Iterable[Row], empty: str = 
     for row in shown:
         if row.get("why_still_here"):
             text = f"position {row['position']}, the server says: {row['why_still_here']}"
-            console.print(text, soft_wrap=True)
+            console.write_line(text)
 
 
 def _receive_rows(number: int, rows: Sequence[Row]) -> Iterator[Row]:
@@ -122,7 +122,7 @@ def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
     for row in report["full_captures"]:
         databases = format_count(row["databases"], "database")
         line = f"{row['instance']}, {databases}: the endpoints of the full capture of "
-        console.print(escape_line(f"{line}{format_instant(row['taken_at'])}."), soft_wrap=True)
+        console.write_line(escape_line(f"{line}{format_instant(row['taken_at'])}."))
     states = [*report["states"], *({**row, "reason": SINCE_NOT_KNOWN} for row in report["not_known"])]
     lines = leak_sentences(states)
     if idle := report["traffic_not_known"]:
@@ -137,16 +137,16 @@ def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
         for row in report["unread"]
     ]
     if not lines:
-        console.print(f"No endpoint leaks at {at}.", soft_wrap=True)
+        console.write_line(f"No endpoint leaks at {at}.")
         return
     if not report["endpoints"]:
         lines.insert(0, f"No endpoint is known to leak at {at}")
     for line in lines:
-        console.print(f"{line}.", soft_wrap=True)
+        console.write_line(f"{line}.")
     title = f"Endpoints that {'leak' if report['endpoints'] else 'may leak'} at {at}"
     print_answer(console, make_leak_table(report["as_of"]).with_title(title), report["groups"])
     if more := report["groups_in_all"] - len(report["groups"]):
-        console.print(f"and {more:,} more groups", soft_wrap=True)
+        console.write_line(f"and {more:,} more groups")
     print_answer(console, LEAKING, report["oldest"])
 
 
@@ -162,7 +162,7 @@ def print_waiting(
     print_statuses(console, report["transmission_status"])
     print_unresolved(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
-        console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
+        console.write_line(f"{format_queue(row)}: {off_sentence(row)}")
     for kind in SCHEDULES:
         found = report[kind.name]
         table = make_wait_table(kind, report.get("by", ()), report["as_of"])
@@ -176,22 +176,19 @@ def print_differences(found: Row, *, wide: bool = False) -> None:
     for part, table in DIFFERENCES.items():
         print_answer(console, table, found[part])
     for row in found["rules_not_known"]:
-        console.print(
+        console.write_line(
             f"{format_database((row['instance'], row['database']))}: not all its rules are known, so its "
-            "levels are not compared",
-            soft_wrap=True,
+            "levels are not compared"
         )
     if found["handles_unknown"]:
-        console.print(
+        console.write_line(
             f"{found['handles_unknown']:,} messages have a handle that no endpoint has: views are not "
-            "read at one instant, or conversation_endpoints lacks rows",
-            soft_wrap=True,
+            "read at one instant, or conversation_endpoints lacks rows"
         )
     for view in found["maybe_cut"]:
-        console.print(
+        console.write_line(
             f"{format_database((view['instance'], view['database']))}: conversation_endpoints has "
-            f"{view['rows']:,} endpoints exactly: was it exported with TOP? Export it without",
-            soft_wrap=True,
+            f"{view['rows']:,} endpoints exactly: was it exported with TOP? Export it without"
         )
 
 
@@ -199,7 +196,7 @@ def print_rejected(found: Sequence[Mapping[str, Any]], *, wide: bool = False) ->
     """Print what was rejected to standard output."""
     console = open_console(wide=wide)
     if not found:
-        console.print("No row was rejected.", soft_wrap=True)
+        console.write_line("No row was rejected.")
         return
     print_answer(console, REJECTED, found)
     for row in found:
@@ -212,10 +209,9 @@ def print_statuses(console: Terminal, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
         console.print("Why messages still wait to be sent, as the server says", style="bold")
     for row in rows:
-        console.print(
+        console.write_line(
             f"  {format_count(row['messages'], 'message')}: {row['why_still_here'] or NO_STATUS} (oldest "
-            f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
-            soft_wrap=True,
+            f"{format_instant(row['oldest'])}, such as {row['example_message_id']})"
         )
 
 
@@ -224,7 +220,7 @@ def print_unresolved(
 ) -> None:
     """Print the lines of `describe_unresolved`, the first in bold."""
     for number, line in enumerate(describe_unresolved(rows, catalog, catalog_path)):
-        console.print(line, style=None if number else "bold", soft_wrap=True)
+        console.write_line(line, style=None if number else "bold")
 
 
 def describe_statuses(rows: Mapping[int, int]) -> str:

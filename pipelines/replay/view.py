@@ -168,18 +168,18 @@ def describe_calibration(queues: int, off: int, unknown: int) -> str:
 def print_replay(report: Mapping[str, Any]) -> None:
     """Print the assumptions, the answer, waits by level, queues, and the drain or the curve."""
     console = open_console()
-    console.print(ASSUMED, soft_wrap=True)
+    console.write_line(ASSUMED)
     span = f"{format_instant(report['from'])} to {format_instant(report['to'])}"
-    console.print(f"{span}: {sentence(report)}", style="bold", soft_wrap=True)
+    console.write_line(f"{span}: {sentence(report)}", style="bold")
     print_answer(console, RECORDED_WAITS, report["waits"])
     print_answer(console, QUEUES, report["queues"])
     for row in report["queues"] if report["drained"] else ():
         when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
-        console.print(f"{row['scenario']}: {format_queue(row)} {when}{_mistrust(row)}.", soft_wrap=True)
+        console.write_line(f"{row['scenario']}: {format_queue(row)} {when}{_mistrust(row)}.")
     if report["curve"]:
         print_answer(console, CURVE, report["curve"])
         for row in report["enough"]:
-            console.print(f"{_advice(row)}{_mistrust(row)}.", soft_wrap=True)
+            console.write_line(f"{_advice(row)}{_mistrust(row)}.")
 
 
 def _advice(row: Mapping[str, Any]) -> str:

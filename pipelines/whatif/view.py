@@ -117,22 +117,17 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide
     as_if = report["as_if"]
     instant = as_if if isinstance(as_if, datetime) else None
     for each in sentences(report["answers"], instant, report["baseline"]):
-        console.print(each, style="bold", soft_wrap=True)
+        console.write_line(each, style="bold")
     if report["baseline"] == TODAY:
-        console.print(
+        console.write_line(
             "Before is the order by today's rules, so positions may differ from the published schedule; "
-            "--baseline recorded compares with that.",
-            soft_wrap=True,
+            "--baseline recorded compares with that."
         )
-    console.print(
-        COMPARED,
-        soft_wrap=True,
-    )
+    console.write_line(COMPARED)
     if since := report["batches_since"]:
-        console.print(
+        console.write_line(
             f"Events that came in after it was published are not counted (batches: {since:,}); "
-            f"run {command_line('schedules', '--as-of', at)} to have them counted.",
-            soft_wrap=True,
+            f"run {command_line('schedules', '--as-of', at)} to have them counted."
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
     if moved:
@@ -158,7 +153,7 @@ def _print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
         for severity in sorted(Severity, reverse=True)
         if (count := sum(finding.severity is severity for finding in findings))
     ]
-    console.print(f"Lint finds {' and '.join(counts)} in the proposal:", style="bold", soft_wrap=True)
+    console.write_line(f"Lint finds {' and '.join(counts)} in the proposal:", style="bold")
     worst = sorted(findings, key=lambda finding: -finding.severity)[:MOST_FINDINGS]
     for finding in worst:
-        console.print(f"  {finding.severity} {finding.code.id}: {finding.sentence}", soft_wrap=True)
+        console.write_line(f"  {finding.severity} {finding.code.id}: {finding.sentence}")

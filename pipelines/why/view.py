@@ -20,28 +20,25 @@ def print_why(answer: Row) -> None:
     """Print the answer place by place: the situation, then each cause with what to do and where to look."""
     console = open_console()
 
-    def say(line: str, style: str = "") -> None:
-        console.print(line, style=style, soft_wrap=True)
-
     def tell(cause: Row) -> None:
         for line in finding_lines(cause, has_command=True):
-            say(line)
+            console.write_line(line)
 
     if not answer["places"]:
-        say(f"No open message fits at {format_instant(answer['as_of'])}.")
+        console.write_line(f"No open message fits at {format_instant(answer['as_of'])}.")
     for caveat in answer["caveats"]:
-        say(f"{caveat[0].upper()}{caveat[1:]}.")
+        console.write_line(f"{caveat[0].upper()}{caveat[1:]}.")
     for finding in answer["findings"]:
         if finding["kind"] == "receive" and (finding["queue"] is None or not finding["messages"]):
-            say(format_place(finding), "bold")
+            console.write_line(format_place(finding), "bold")
             tell(finding)
-            say("")
+            console.print()
     for place in answer["places"]:
-        say(format_place(place), "bold")
-        say(situation_sentence(place, answer["as_of"]))
+        console.write_line(format_place(place), "bold")
+        console.write_line(situation_sentence(place, answer["as_of"]))
         for cause in _shown_causes(place):
             tell(cause)
-        say("")
+        console.print()
 
 
 def _shown_causes(place: Row) -> list[Row]:

@@ -47,7 +47,7 @@ def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) ->
     seen = r"a\u000aerror: forged\u0009:bomb:"
     assert escape_line(name) == seen
     print_answer(console, Table("t", name, [column("queue", "name", "queue")]), [{"queue": name}])
-    console.print(f"Queue {name}", soft_wrap=True)
+    console.write_line(f"Queue {name}")
     columns = [column("queue", "name", "queue"), column(name, "lines", "lines")]
     print_answer(console, Table("t", "", columns), [{"queue": name, "lines": (name, "b")}])
     printed = capsys.readouterr().out
