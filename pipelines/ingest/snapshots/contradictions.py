@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.snapshots.inferred_ends import LATELY
-from pipelines.ingest.snapshots.view_events import OPEN
+from pipelines.ingest.snapshots.view_events import FAR_ENDED, OPEN
 from pipelines.state.endpoints import SIDE
 from schemas.events import CREATIONS, ENDS, OVERRULED
 
@@ -19,8 +19,9 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
     Returns:
         The same rows. An end has `OVERRULED` before its event_type, and is none then, if the endpoint's own
         view shows it SO, SI, CO or ER: at the same taken_at or later, if its own state says it, as before a
-        restore; at the first of them or later, if the state of the far endpoint says it, in each snapshot
-        again; more than a minute later, if it is logged. Rows of earlier batches are judged again.
+        restore (then DI counts, too); at the first of them or later, if the far endpoint's state says it, in
+        each snapshot again; more than a minute later, if it is logged. Rows of earlier batches are judged
+        again.
     """
     events = endpoint_events.withColumn("event_type", as_accepted())
     is_judged = F.col("event_type").isin(*ENDS) & F.col("inferred").isNull()
@@ -28,16 +29,19 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
     if ends.isEmpty():
         return events
     shown = (
-        events.where(F.col("event_type").isin(*CREATIONS) & F.col("state").isin(*OPEN))
+        events.where(F.col("event_type").isin(*CREATIONS) & F.col("state").isin(*OPEN, FAR_ENDED))
         .groupBy(*SIDE)
-        .agg(F.max("seen_at").alias("open_at"))
+        .agg(
+            F.max(F.when(F.col("state").isin(*OPEN), F.col("seen_at"))).alias("open_at"),
+            F.max("seen_at").alias("alive_at"),
+        )
     )
     said = ends.groupBy(*SIDE).agg(F.min(F.when(_is_far(), F.col("seen_at"))).alias("said_at"))
     known = shown.join(said, SIDE, "inner")
     minute = F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
     is_contradicted = (
         F.when(_is_far(), F.col("open_at") >= F.col("said_at"))
-        .when(F.col("seen_at").isNotNull(), F.col("open_at") >= F.col("seen_at"))
+        .when(F.col("seen_at").isNotNull(), F.col("alive_at") >= F.col("seen_at"))
         .otherwise(F.col("open_at") > F.col("event_time") + minute)
     )
     judged = known.join(ends, SIDE, "right").withColumn("event_type", _overruled_if(is_contradicted))

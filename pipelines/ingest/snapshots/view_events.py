@@ -30,6 +30,7 @@ OLDEST_DAYS = 3653
 ENDED = {"DO": True, "CD": True, "DI": False}
 """States in which an endpoint has ended: this one, or the far one (false)."""
 OPEN = ("SO", "SI", "CO", "ER")
+FAR_ENDED = "DI"
 ERROR, CLOSED = "ER", "CD"
 NAMED_STATES = (*ENDED, ERROR)
 """States that the id of an event has: they are shown where an endpoint is explained."""

@@ -19,6 +19,8 @@ OWN_ROWS = """
     log, a minute   | DIALOG_CREATED | 08:00      | 12:01           | CO    | H
     log, longer     | DIALOG_CREATED | 08:00      | 12:01:00.000001 | SI    | H
     restored        | DIALOG_CREATED | 08:00      | 13:00           | CO    | H
+    restored, DI    | DIALOG_CREATED | 08:00      | 13:00           | DI    | H
+    log, then DI    | DIALOG_CREATED | 08:00      | 13:00           | DI    | H
     said again      | DIALOG_CREATED | 08:00      | 12:30           | CO    | H
 """
 ENDS = """
@@ -33,6 +35,8 @@ ENDS = """
     log, longer     | END_CONVERSATION_WITH_ERROR | 12:00           | -       | H                   | yes
     restored        | END_CONVERSATION            | 11:59:59.999999 | 12:00   | H                   | yes
     restored        | END_CONVERSATION            | 13:29:59.999999 | 13:30   | H                   | -
+    restored, DI    | END_CONVERSATION            | 11:59:59.999999 | 12:00   | H                   | yes
+    log, then DI    | END_CONVERSATION            | 12:00           | -       | H                   | -
     said again      | END_CONVERSATION            | 11:59:59.999999 | 12:00   | -                   | yes
     said again      | END_CONVERSATION            | 12:59:59.999999 | 13:00   | -                   | yes
 """
