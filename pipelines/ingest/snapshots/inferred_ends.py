@@ -108,8 +108,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         queues: `views_of_queues`.
 
     A message that a queue shows is looked for in later views of that queue, too, whatever its endpoint and
-    the bindings say. One that is gone in the same snapshot as its endpoint has a row, too: it was received,
-    or the end dropped it.
+    the bindings say, and although the sender's transmission queue may show it again, as after a restore. One
+    that is gone in the same snapshot as its endpoint has a row, too: it was received, or the end dropped it.
 
     Returns:
         Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
@@ -124,6 +124,7 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         .agg(
             F.max(F.when(F.col("seen_at").isNull(), time)).alias("logged"),
             F.max(shown_last()).alias("shown"),
+            F.max(F.when(event_type == "DELIVERED", shown_last())).alias("shown_ready"),
             *[F.max_by(of, order_of_sights()).alias(name) for name, of in SHOWN.items()],
             F.min("conversation_id").alias("conversation_id"),
             F.min("sent_by_initiator").alias("sent_by_initiator"),
@@ -132,6 +133,9 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
             F.min(F.when(event_type.isin(*ARRIVALS), time)).alias("arrived_at"),
             F.min(F.when(event_type == "SENT", time)).alias("sent_at"),
             F.count(F.when(event_type == "RECEIVED", 1)).alias("takes"),
+        )
+        .withColumn(
+            "shown", F.when(F.col("arrived_at").isNull(), F.col("shown")).otherwise(F.col("shown_ready"))
         )
         .crossJoin(F.broadcast(newest))
         .where(_is_contradicted("newest"))

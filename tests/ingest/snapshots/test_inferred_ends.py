@@ -85,6 +85,8 @@ MESSAGES = """
     ends with it   | DELIVERED  | 08:00      | -              | -        | Order                 | ends with it
     no receiver    | DELIVERED  | 08:00      | -              | -        | Order                 | nobody
     only shown     | DELIVERED  | 08:00      | -              | 11:59:59 | Order                 | nobody
+    sent again     | DELIVERED  | 08:00      | -              | 11:59:59 | Order                 | both
+    sent again     | SENT       | 08:00      | -              | 13:00    | Order                 | both
     sent           | SENT       | 08:00      | -              | -        | Order                 | both
     sent, arrived  | SENT       | 08:00      | -              | -        | Order                 | elsewhere
     sent, arrived  | DELIVERED  | 08:30      | -              | -        | Order                 | elsewhere
@@ -115,6 +117,7 @@ GONE = """
     gone           | RECEIVED   | 11:59:59.999999 | 12:00   | 08:00
     shown lately   | RECEIVED   | 11:59:59.999999 | 12:00   | 11:59:59
     only shown     | RECEIVED   | 11:59:59.999999 | 12:00   | 11:59:59
+    sent again     | RECEIVED   | 11:59:59.999999 | 12:00   | 11:59:59
     ends with it   | RECEIVED   | 11:59:59.999999 | 12:00   | 08:00
     late           | RECEIVED   | 12:59:59.999999 | 13:00   | 11:59
     given back     | RECEIVED   | 11:59:59.999999 | 12:00   | 10:00
