@@ -217,9 +217,9 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     _require_different(file, declared.snapshots)
     _require_apart(file, declared)
     require_mappings(file, declared.inputs)
-    captures = _read_captures(declared, reading)
-    captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
     places = places_of(file, declared)
+    captures = _read_captures(declared, reading, places)
+    captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
     shown = [*_places(views), *_places(captured)]
     clocks = captures.clocks if isinstance(captures, CapturesRead) else ()
     catalog, sources = _read_named_files(file, declared, [*shown, *map(places.of, shown)], clocks)
@@ -314,14 +314,18 @@ def _shape_of(file: YamlFile) -> type[model.SettingsFile]:
     return model.SettingsWithLogs if isinstance(inputs, dict) and inputs.get("logs") else model.SettingsFile
 
 
-def _read_captures(declared: model.SettingsFile, reading: CaptureReading) -> CapturesRead | CaptureError:
+def _read_captures(
+    declared: model.SettingsFile, reading: CaptureReading, places: Places
+) -> CapturesRead | CaptureError:
     """The captures, or what is wrong with them: that is told once the settings are right."""
     entries = [each for each in declared.snapshots if isinstance(each, model.Captures)]
     if not entries:
         return CapturesRead()
     known = read_known(declared.warehouse) if isinstance(declared.warehouse, str) else []
     try:
-        return read_captures(entries, known, reading.folder, are_new_read=reading.are_new_read)
+        return read_captures(
+            entries, known, reading.folder, are_new_read=reading.are_new_read, aliases=places.aliases
+        )
     except CaptureError as error:
         return error
 

@@ -21,10 +21,17 @@ from pipelines.config.captures.faults import (
     raise_faults,
     short_path,
 )
-from pipelines.config.captures.known import KnownCapture, KnownDatabase, hash_catalog, snapshots_of_known
+from pipelines.config.captures.known import (
+    KnownCapture,
+    KnownDatabase,
+    find_moments_of_partners,
+    hash_catalog,
+    snapshots_of_known,
+)
 from pipelines.config.captures.rows import CapturedRows
 from pipelines.config.instants import format_instant
 from pipelines.config.model import Captures
+from pipelines.config.snapshots.places import Place
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
 from pipelines.config.snapshots.view_file import ViewFile, changed_at, file_system
 
@@ -66,7 +73,12 @@ class CapturesRead:
 
 
 def read_captures(
-    entries: Sequence[Captures], known: Sequence[KnownCapture], folder: Path | None, *, are_new_read: bool
+    entries: Sequence[Captures],
+    known: Sequence[KnownCapture],
+    folder: Path | None,
+    *,
+    are_new_read: bool,
+    aliases: Mapping[Place, Place] | None = None,
 ) -> CapturesRead:
     """Read the new captures of the settings, and take what is known of the others.
 
@@ -75,12 +87,14 @@ def read_captures(
         known: what the warehouse knows.
         folder: where rows are written for an engine; None if none will read them.
         are_new_read: whether captures that are not known count, as for a night.
+        aliases: `Places.aliases`; of failover partners all known captures are given that were taken at once.
 
     Raises:
         CaptureError: a folder or file is not there, or files are no whole captures; one line each.
     """
     if not are_new_read:
-        return CapturesRead(in_order(snapshots_of_known(known)), clocks=_clocks(known))
+        needed = find_moments_of_partners(known, aliases or {})
+        return CapturesRead(in_order(snapshots_of_known(known, needed)), clocks=_clocks(known))
     files: list[CaptureFile] = []
     problems: list[str] = []
     apart = {entry.path for entry in entries}
@@ -132,7 +146,8 @@ def read_captures(
     for note, paths in notes.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         log.warning("snapshots: %s%s: %s", paths[0], more, note)
-    snapshots = [*read, *snapshots_of_known(known)]
+    needed = find_moments_of_partners([*known, *new.values()], aliases or {})
+    snapshots = [*read, *snapshots_of_known(known, needed)]
     clocks = _clocks([*known, *new.values()])
     rows = {} if written is None else written.files()
     return CapturesRead(in_order(snapshots), tuple(new.values()), tuple(moved), clocks, rows)

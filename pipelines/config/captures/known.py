@@ -2,19 +2,24 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.config.errors import PipelineError, foreign_value
+from pipelines.config.snapshots.places import AT_ONCE, Place
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import URI
 from pipelines.config.snapshots.views import CATALOG_VIEWS, columns_in_files
 from schemas.outputs import BATCHES, CAPTURES
+
+Moment: TypeAlias = tuple[str, str, datetime]
+"""Instance and database as the server names them, and the taken_at of a capture."""
 
 
 @dataclass(frozen=True)
@@ -169,11 +174,17 @@ def hash_catalog(small: Mapping[str, list[dict[str, Any]]]) -> str:
     return hashlib.sha256(json.dumps(small, sort_keys=True).encode()).hexdigest()
 
 
-def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
+def snapshots_of_known(
+    known: Iterable[KnownCapture], needed: Container[Moment] = frozenset()
+) -> list[ServerSnapshot]:
     """What captures show of catalog and rules, as snapshots without files.
 
     Of captures of one database that follow each other with the same catalog, the first and the last are
     enough: a change lies between the last of one catalog and the first of the next.
+
+    Args:
+        known: the captures.
+        needed: what to show beside these.
     """
     files = sorted(known, key=lambda each: (each.id, each.path))
     by_id = {each.id: each for each in files}
@@ -196,7 +207,7 @@ def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
             rule_lines=database.rule_lines,
         )
         for captures in of_database.values()
-        for capture, database in _changes(captures)
+        for capture, database in _changes(captures, needed)
         if database.catalog in catalogs
     ]
 
@@ -208,13 +219,41 @@ def _with_nulls(view: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, 
 
 
 def _changes(
-    captures: Sequence[tuple[KnownCapture, KnownDatabase]],
+    captures: Sequence[tuple[KnownCapture, KnownDatabase]], needed: Container[Moment]
 ) -> list[tuple[KnownCapture, KnownDatabase]]:
-    """The captures of a database, without those between two that show the same catalog as they do."""
+    """The captures of a database, without those between two with the same catalog that are not needed."""
     shown = [None, *(database.shown for _, database in captures), None]
     around = zip(shown, shown[1:], shown[2:], strict=False)
     return [
         each
         for each, (before, own, after) in zip(captures, around, strict=True)
-        if not before == own == after
+        if not before == own == after or (each[0].instance, each[1].name, each[0].taken_at) in needed
     ]
+
+
+def find_moments_of_partners(
+    captures: Iterable[KnownCapture], aliases: Mapping[Place, Place]
+) -> frozenset[Moment]:
+    """Find the databases of captures that another server shows at once, under one alias.
+
+    Args:
+        captures: all of them, new ones and known ones.
+        aliases: `Places.aliases`.
+    """
+    shared = {*aliases.values()}
+    of_places: dict[Place, list[Moment]] = {}
+    for capture in captures if shared else ():
+        for database in capture.databases:
+            own = (capture.instance, database.name)
+            if (place := aliases.get(own, own)) in shared:
+                of_places.setdefault(place, []).append((*own, capture.taken_at))
+    found = set[Moment]()
+    for moments in of_places.values():
+        in_order = sorted(moments, key=itemgetter(2))
+        for at, one in enumerate(in_order):
+            for other in in_order[at + 1 :]:
+                if other[2] - one[2] >= AT_ONCE:
+                    break
+                if other[:2] != one[:2]:
+                    found |= {one, other}
+    return frozenset(found)

@@ -1,8 +1,10 @@
 """Which database rows belong to: names that databases go by together, and copies that are left out."""
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import TypeVar
 
 from pipelines.config import model
@@ -102,31 +104,58 @@ class PlacedSnapshots:
 def place_snapshots(snapshots: Iterable[ServerSnapshot], places: Places) -> PlacedSnapshots:
     """Put snapshots under the names of their databases.
 
-    Of two snapshots of one database that two servers show at once, the writable one counts.
+    Of two snapshots of one database that two servers show at once, the writable one counts. Known captures
+    between two with the same catalog are left out of those that count.
     """
     placed = [replace(each, place=places.of(each.database_key)) for each in snapshots]
-    by_place: dict[Place, list[ServerSnapshot]] = {}
+    writable: dict[Place, list[tuple[datetime, Place]]] = {}
     for each in placed:
-        by_place.setdefault(each.database_key, []).append(each)
+        if each.is_read_only is False:
+            writable.setdefault(each.database_key, []).append((each.taken_at, each.own_key))
+    for moments in writable.values():
+        moments.sort()
     counted, left_out, replaced = [], [], []
     for each in placed:
         if each.database_key in places.left_out:
             left_out.append(each)
-        elif _is_beside_writable(each, by_place[each.database_key]):
+        elif _is_beside_writable(each, writable.get(each.database_key, ())):
             replaced.append(each)
         else:
             counted.append(each)
     _require_different_moments(counted)
-    return PlacedSnapshots(in_order(counted), in_order(left_out), in_order(replaced))
+    changes = _leave_out_unchanged(in_order(counted)) if replaced else in_order(counted)
+    return PlacedSnapshots(changes, in_order(left_out), in_order(replaced))
 
 
-def _is_beside_writable(snapshot: ServerSnapshot, others: Iterable[ServerSnapshot]) -> bool:
+def _is_beside_writable(snapshot: ServerSnapshot, writable: Sequence[tuple[datetime, Place]]) -> bool:
     """Whether another server shows the database writable at that moment, and this one does not."""
-    return snapshot.is_read_only is not False and any(
-        other.is_read_only is False
-        and other.own_key != snapshot.own_key
-        and abs(other.taken_at - snapshot.taken_at) < AT_ONCE
-        for other in others
+    if snapshot.is_read_only is False:
+        return False
+    first = bisect_right(writable, snapshot.taken_at - AT_ONCE, key=itemgetter(0))
+    last = bisect_left(writable, snapshot.taken_at + AT_ONCE, key=itemgetter(0))
+    return any(own != snapshot.own_key for _, own in writable[first:last])
+
+
+def _leave_out_unchanged(snapshots: Sequence[ServerSnapshot]) -> tuple[ServerSnapshot, ...]:
+    """The snapshots, without those of known captures between two of the same database and catalog."""
+    of_databases: dict[Place, list[ServerSnapshot]] = {}
+    for each in snapshots:
+        of_databases.setdefault(each.database_key, []).append(each)
+    unchanged = {
+        id(own)
+        for several in of_databases.values()
+        for before, own, after in zip(several, several[1:], several[2:], strict=False)
+        if not own.files and _is_same(before, own) and _is_same(own, after)
+    }
+    return tuple(each for each in snapshots if id(each) not in unchanged)
+
+
+def _is_same(one: ServerSnapshot, other: ServerSnapshot) -> bool:
+    return (
+        one.own_key == other.own_key
+        # Captures that are known share the catalogs that they have in common.
+        and one.small is other.small
+        and one.complete == other.complete
     )
 
 

@@ -3,8 +3,13 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pipelines.config.captures.known import KnownCapture, KnownDatabase, snapshots_of_known
-from tests.support.factories import NOON, Row
+from pipelines.config.captures.known import (
+    KnownCapture,
+    KnownDatabase,
+    find_moments_of_partners,
+    snapshots_of_known,
+)
+from tests.support.factories import NOON, Row, at
 from tests.support.view_rows import queue
 
 DATABASE = {"name": "B", "is_honor_broker_priority_on": True}
@@ -56,6 +61,28 @@ def test_of_captures_with_one_catalog_the_first_and_the_last_are_left() -> None:
         for hour, is_on in zip(hours, [True, True, True, False, False, False], strict=True)
     ]
     assert [each.taken_at for each in snapshots_of_known(captures)] == [hours[at] for at in (0, 2, 3, 5)]
+
+
+def test_captures_of_failover_partners_at_once_are_all_left() -> None:
+    """Others of the same catalog are not needed; nor are they if the servers have no alias."""
+    moments = {"M1": (0, 60, 120, 180, 240), "M2": (0.5, 61, 120.5, 179.5)}
+    captures = [
+        replace(_known(taken_at=at(minute), databases=[DATABASE]), id=f"{server}{minute}", instance=server)
+        for server, minutes in moments.items()
+        for minute in minutes
+    ]
+    partners = {("M1", "B"): ("AG", "B"), ("M2", "B"): ("AG", "B")}
+    for aliases, others in (
+        (partners, {"M1": [120, 180], "M2": [120.5]}),
+        ({("M1", "B"): ("AG", "B")}, {}),
+        ({}, {}),
+    ):
+        needed = find_moments_of_partners(captures, aliases)
+        found = {(each.own_key[0], each.taken_at) for each in snapshots_of_known(captures, needed)}
+        ends = {"M1": [0, 240], "M2": [0.5, 179.5]}
+        assert found == {
+            (server, at(minute)) for server in moments for minute in [*ends[server], *others.get(server, [])]
+        }
 
 
 def test_a_capture_in_two_files_has_its_catalog_once() -> None:

@@ -160,6 +160,22 @@ def test_the_latest_moment_is_of_a_snapshot_that_counts(tmp_path: Path) -> None:
     assert (run["as_of"], run["newest_data"]) == (NOON, NOON)
 
 
+def test_a_secondary_of_many_captures_is_replaced(tmp_path: Path) -> None:
+    """All captures of a server show the same catalog; the other server's come a night later, or earlier."""
+    for servers in (("MILL2", "MILL1"), ("MILL1", "MILL2")):
+        project = CaptureProject(tmp_path / servers[0], aliases=PARTNERS)
+        for server in servers:
+            number, can_write = (1, "READ_WRITE") if server == "MILL1" else (2, "READ_ONLY")
+            for hour in range(3):
+                taken_at = at(60 * hour + (0 if server == "MILL1" else 0.5))
+                rows = [ready(number, False, 0)]
+                add(project, server, "PressDB", taken_at, rows, updateability=can_write)
+            project.schedule(at(90).isoformat())
+        assert {instance for _, _, instance in views_in(project)} == {"MILL1"}
+        [row] = project.table("receive_schedule")
+        assert row["conversation_id"] == conversation(1)
+
+
 def views_in(project: CaptureProject) -> list[tuple[datetime, str, str]]:
     """The views of snapshots that the warehouse has: moment, view, instance."""
     return sorted((row["taken_at"], row["view"], row["instance"]) for row in project.table("snapshots"))
