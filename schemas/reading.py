@@ -18,9 +18,18 @@ def open_since(day: date) -> str:
     return f"closed_on IS NULL OR closed_on >= DATE'{day}'"
 
 
-def closed_before(day: date) -> str:
-    """The rows that were closed before the day, as SQL."""
-    return f"closed_on < DATE'{day}'"
+DAYS = ("closed_on", "sent_on")
+"""The partition columns with a day before which rows may be pruned: it closed them, or they were sent."""
+
+
+def day_column(table: Table) -> str | None:
+    """The column with the day by which rows of a table are pruned; None if they are not."""
+    return next((name for name in table.partition_by if name in DAYS), None)
+
+
+def before_day(table: Table, day: date) -> str:
+    """The rows of a table that has days, of those before the day, as SQL."""
+    return f"{day_column(table)} < DATE'{day}'"
 
 
 def as_of_key(as_of: datetime) -> str:

@@ -12,7 +12,7 @@ from pipelines.storage.integrity import require_as_left
 from pipelines.storage.pruned_days import PROPERTY, choose_first_day, parse_first_day
 from pipelines.storage.upkeep import SAFE_HOURS, Needs, Upkeep
 from schemas import TABLES
-from schemas.outputs import BATCHES, RUNS
+from schemas.outputs import BATCHES, RUNS, SENDS
 from schemas.table import Table
 
 Tell = Callable[[str], None]
@@ -38,8 +38,9 @@ def maintain(
         keep_days: as_ofs more than `keep_days` days before the newest published one are removed; null
             keeps all. It counts from that one and not from today, so a pause removes nothing.
         keep_event_days: rows of the ledger that were closed more than `keep_event_days` days before the
-            newest moment of the log are deleted, and later commands refuse what needs their days; null
-            keeps them. Rows that an earlier call has pruned but not deleted are deleted in any case.
+            newest moment of the log are deleted, and rows of `sends` that were sent before; later commands
+            refuse what needs their days; null keeps them. Rows that an earlier call has pruned but not
+            deleted are deleted in any case.
         keep_hours: files that newer versions do without are kept for `keep_hours` hours, for readers.
         dry_run: say what there is to do, and do nothing.
         spark: a session of Apache Spark that does the work; without one delta-rs does it.
@@ -94,9 +95,9 @@ def _first_day(completed: CompletedBatches, stored: date | None, keep_event_days
 
 
 def _losses(upkeep: Upkeep, pruning: Mapping[str, Needs], first_day: date) -> Iterator[str]:
-    """Say what is lost with the rows that were closed before the first day left."""
+    """Say what is lost with the rows of days before the first one left."""
     for name, needs in pruning.items():
-        days = format_count(len(needs.pruned), "closed day")
+        days = format_count(len(needs.pruned), "day" if name == SENDS.name else "closed day")
         rows = format_count(upkeep.count_pruned(TABLES[name], first_day), "row")
         files = format_count(needs.pruned_files, "file")
         first, last = needs.pruned[0], needs.pruned[-1]

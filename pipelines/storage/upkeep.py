@@ -12,7 +12,7 @@ from pipelines.engine.housekeeping import FILE_SIZE, HousekeptTable, Partition, 
 from pipelines.storage.ranges import few_ranges
 from schemas.events import FOLD, LEDGER_PARTITIONS
 from schemas.outputs import AS_OF_KEY
-from schemas.reading import as_of_key, as_of_of_key, closed_before
+from schemas.reading import as_of_key, as_of_of_key, before_day, day_column
 from schemas.table import Table
 
 SAFE_HOURS = 168
@@ -24,7 +24,7 @@ class Needs:
     """What there is to do for a table.
 
     Attributes:
-        pruned: the closed days whose rows are pruned, in order; none where rows do not close.
+        pruned: the days whose rows are pruned, in order; none where rows have no day.
         pruned_files: how many files have these rows.
         outdated: the as_ofs (UTC) that are too old, in order; none where the table has no as_of.
         spread: the closed days whose rows several folds wrote, so that they lie in a partition for each, in
@@ -76,7 +76,7 @@ class Upkeep:
             table: the table.
             before: as_ofs before this one are too old; null if none is.
             last_fold: the last fold that was completed; what later ones left is left alone.
-            first_day: rows that were closed before this day are pruned; null if none are.
+            first_day: rows of days before this one are pruned; null if none are.
         """
         found = self._open(table.name)
         if found is None:
@@ -87,11 +87,11 @@ class Upkeep:
             kept = {place: files for place, files in sizes.items() if place[0] >= as_of_key(before)}
             outdated = [as_of_of_key(place[0]) for place in sorted(sizes.keys() - kept.keys())]
             sizes = kept
-        is_ledger = table.partition_by == LEDGER_PARTITIONS
+        is_ledger, has_days = table.partition_by == LEDGER_PARTITIONS, day_column(table) is not None
         pruned = {
             place: files
             for place, files in sizes.items()
-            if is_ledger and first_day is not None and place[0] is not None and place[0] < first_day
+            if has_days and first_day is not None and place[0] is not None and place[0] < first_day
         }
         sizes = {place: files for place, files in sizes.items() if place not in pruned}
         spread = _spread(sizes, last_fold) if is_ledger else []
@@ -108,12 +108,12 @@ class Upkeep:
         )
 
     def count_pruned(self, table: Table, first_day: date) -> int:
-        """How many rows were closed before the day."""
-        return self._opened(table).count(closed_before(first_day))
+        """How many rows are of days before this one."""
+        return self._opened(table).count(before_day(table, first_day))
 
     def prune(self, table: Table, first_day: date) -> None:
-        """Delete the rows that were closed before the day, in one commit."""
-        self._opened(table).delete(closed_before(first_day))
+        """Delete the rows of days before this one, in one commit."""
+        self._opened(table).delete(before_day(table, first_day))
 
     def remove(self, table: Table, *, before: datetime) -> None:
         """Remove the rows of the as_ofs before the given one, in one commit."""
