@@ -104,6 +104,55 @@ class Reports:
         """Captures were skipped, because one took longer than the interval."""
 
 
+class LockedFolder:
+    """The folder of a recorder, which locks it for its server."""
+
+    def __init__(self, folder: Path, server: str) -> None:
+        """Name the folder and the server; nothing is locked yet."""
+        self.path = folder
+        self._server = server
+        self._file = folder / f"{LOCK}{without_forbidden(server)}"
+        self._lock = FileLock(self._file, timeout=0, fallback_to_soft=False)
+        self._locked: tuple[int, int] | None = None
+        """The file that is locked: its device and its number there."""
+
+    def lock(self) -> None:
+        """Be the only recorder of this server in this folder, also if the folder was deleted meanwhile.
+
+        Raises:
+            BusyError: there is another.
+            OutputError: the folder can't be written.
+        """
+        if self._locked is not None and self._locked == self._identity():
+            return
+        self.release()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except Timeout:
+            raise BusyError(
+                f"capture: another recorder of {self._server} writes into {self.path}; end it, or name "
+                "another --out"
+            ) from None
+        except OSError as error:
+            raise OutputError(
+                f"capture: {self.path} can't be written ({error.strerror}); name another --out"
+            ) from error
+        self._locked = self._identity()
+
+    def release(self) -> None:
+        """Let others lock it."""
+        self._lock.release()
+        self._locked = None
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._file)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
 class Recorder:
     """Takes full captures, and light ones between them.
 
@@ -111,7 +160,9 @@ class Recorder:
     capture since the last full one has shown are left out of its file.
     """
 
-    def __init__(self, source: Source, folder: Path, plan: Plan, reports: Reports, clock: Clock) -> None:
+    def __init__(
+        self, source: Source, folder: LockedFolder, plan: Plan, reports: Reports, clock: Clock
+    ) -> None:
         """Name the server, the folder and the plan; nothing is read yet."""
         self._source, self._folder, self._plan = source, folder, plan
         self._reports, self._clock = reports, clock
@@ -123,7 +174,17 @@ class Recorder:
         """The endpoints that captures have shown since the last full one."""
 
     def run(self) -> int:
-        """Take captures until the plan or the clock ends it, and return how many were written."""
+        """Take captures until the plan or the clock ends it, and return how many were written.
+
+        Raises:
+            BusyError: the folder was deleted, and another recorder writes into the new one.
+        """
+        try:
+            return self._record()
+        finally:
+            self._disconnect()
+
+    def _record(self) -> int:
         plan, began = self._plan, self._clock.now()
         beat = written = skipped = 0
         pause = plan.every
@@ -156,10 +217,10 @@ class Recorder:
             beat = next_beat
         if skipped:
             self._reports.skipped(skipped)
-        self._disconnect()
         return written
 
     def _take(self, due: float) -> None:
+        self._folder.lock()
         is_full = self._full_at is None or due - self._full_at >= self._plan.full_every
         attempt = _Attempt(lambda placing: self._write(placing, is_full=is_full))
         written, shown = attempt.result(max(LEAST_PATIENCE, INTERVALS_OF_PATIENCE * self._plan.every))
@@ -182,7 +243,7 @@ class Recorder:
                 found = lines.add(line)
                 if not partial.name:
                     name = file_name(lines.header)
-                    folder = self._folder / _day_of(lines.header)
+                    folder = self._folder.path / _day_of(lines.header)
                     prefix = f"{without_forbidden(source.server)}."
                     partial, file = stack.enter_context(new_file(folder, prefix, packed=True))
                 if (text := kept.line(found, str(line))) is not None:
@@ -292,30 +353,20 @@ class _Attempt:
 
 
 @contextmanager
-def only_recorder(folder: Path, server: str) -> Iterator[None]:
+def only_recorder(folder: Path, server: str) -> Iterator[LockedFolder]:
     """Be the only recorder of this server in this folder, and remove what a killed one left.
 
     Raises:
         BusyError: there is another.
         OutputError: the folder can't be written.
     """
-    lock = FileLock(folder / f"{LOCK}{without_forbidden(server)}", timeout=0, fallback_to_soft=False)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise BusyError(
-            f"capture: another recorder of {server} writes into {folder}; end it, or name another --out"
-        ) from None
-    except OSError as error:
-        raise OutputError(
-            f"capture: {folder} can't be written ({error.strerror}); name another --out"
-        ) from error
+    locked = LockedFolder(folder, server)
+    locked.lock()
     try:
         _remove_partial(folder, server)
-        yield
+        yield locked
     finally:
-        lock.release()
+        locked.release()
 
 
 def _remove_partial(folder: Path, server: str) -> None:

@@ -47,9 +47,9 @@ def record(options: Namespace, string: str) -> int:
     plan = Plan(options.every, options.full_every or FULL_EVERY, vars(options)["for"])
     reports = _Printed(options.out, options.keep, _warehouse_of(options.config))
     clock = Clock()
-    with only_recorder(options.out, server):
+    with only_recorder(options.out, server) as folder:
         finish_on_first_signal(clock.stop)
-        written = Recorder(source, options.out, plan, reports, clock).run()
+        written = Recorder(source, folder, plan, reports, clock).run()
     if not written and not reports.has_failed:
         print("error: capture: no capture was written", file=sys.stderr)
     return 0 if written else 1

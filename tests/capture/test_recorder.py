@@ -3,8 +3,9 @@
 import gzip
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -108,7 +109,8 @@ class Case:
         problems = partial(driver_errors, "the server answered", "")
         source = Source(connect, problems, full="full", light="light", server="SQL1")
         plan = Plan(every, full_every, minutes * MINUTE)
-        return Recorder(source, self.folder, plan, self.heard, self.timer).run()
+        with only_recorder(self.folder, "SQL1") as folder:
+            return Recorder(source, folder, plan, self.heard, self.timer).run()
 
     def endpoints_in(self, name: str) -> list[str]:
         lines = gzip.decompress((self.folder / name).read_bytes()).decode().splitlines()
@@ -136,7 +138,7 @@ def test_captures_are_in_folders_by_the_day_and_the_first_of_an_hour_is_full(cas
     assert case.server.executed == ["full", *["light"] * 11, "full"]
     assert len(case.server.connected) == 1
     assert case.server.is_closed
-    files = [path for path in case.folder.rglob("*") if path.is_file()]
+    files = [path for path in case.folder.rglob("*.gz") if path.is_file()]
     assert sorted(f"{path.parent.name}/{path.name}" for path in files) == names
 
 
@@ -219,7 +221,7 @@ def test_a_folder_that_went_away_is_told_and_the_next_capture_goes_on(
     assert len(case.heard.errors) == 1
     assert case.heard.errors[0].endswith("can't be written (No space left on device); name another --out")
     assert len(case.server.connected) == 2
-    assert [*case.folder.rglob(".*")] == []
+    assert [path.name for path in case.folder.rglob(".*")] == [".recorder-SQL1"]
 
 
 def test_a_server_that_hangs_is_given_up_and_nothing_of_it_is_written(
@@ -266,6 +268,37 @@ def test_one_recorder_a_server_and_folder(tmp_path: Path) -> None:
         pass
 
 
+def test_a_folder_that_is_deleted_is_locked_again(case: Case) -> None:
+    """The next capture makes the folder, which no other recorder of the server may use."""
+
+    def delete(number: int) -> None:
+        if number == 1:
+            shutil.rmtree(case.folder)
+        if number == 3:
+            busy = pytest.raises(BusyError, match="another recorder of SQL1 writes into")
+            with busy, only_recorder(case.folder, "SQL1"):
+                pass
+
+    case.server.on_ask = delete
+    assert case.record(minutes=20) == 4
+    assert case.heard.errors == []
+
+
+def test_a_recorder_ends_where_another_has_taken_the_folder(case: Case) -> None:
+    with ExitStack() as stack:
+
+        def take(number: int) -> None:
+            if number == 1:
+                shutil.rmtree(case.folder)
+                stack.enter_context(only_recorder(case.folder, "SQL1"))
+
+        case.server.on_ask = take
+        with pytest.raises(BusyError, match="another recorder of SQL1 writes into"):
+            case.record(minutes=20)
+    assert len(case.heard.written) == 2
+    assert case.server.is_closed
+
+
 def known(path: Path, taken_at: datetime, sha256: str | None = None) -> KnownCapture:
     return KnownCapture(
         path=str(path.resolve()),
@@ -296,5 +329,5 @@ def test_what_a_warehouse_has_taken_is_deleted_after_a_time(case: Case) -> None:
     captures[1] = known(paths[1], taken[1])
     deleted = [path.resolve() for path in paths[1:3]]
     assert delete_older(case.folder, captures, taken[3] + keep, keep) == deleted
-    assert [path.name for path in case.folder.iterdir()] == ["2026-11-29"]
+    assert [path.name for path in case.folder.iterdir() if path.is_dir()] == ["2026-11-29"]
     assert outside.exists()
