@@ -101,6 +101,14 @@ class LogMapping(Shape):
         return [*(part.where for part in self.rows), *self.counted.values(), *of_ends]
 
     @property
+    def numbers(self) -> frozenset[str]:
+        """The columns with ids, classes and places in the log: whole numbers, or texts for them."""
+        ends = self.transactions
+        of_ends = () if ends is None else (ends.id, ends.sequence)
+        named = (*self.class_of, self.ids.database, self.ids.queue, *of_ends)
+        return frozenset(name for name in named if name is not None)
+
+    @property
     def in_file(self) -> tuple[str, ...]:
         """The columns that a file has, by their own names."""
         return self.read if self.xml is None else (self.xml,)

@@ -98,7 +98,7 @@ def read_new_log(
         raw = materialize(read_log(warehouse.spark, log, files, max_line_bytes=limit))
         if unknown := rows_without_offset(raw, log):
             raise ConfigError(*unknown)
-        counts = _counted(raw, log)
+        counts = count_classes(raw, log)
     ends = None
     if log.mapping.transactions is not None and raw is not None:
         ends = materialize(outcomes(raw, log))
@@ -256,7 +256,7 @@ def count_notes(rows: DataFrame) -> Counter[str]:
     return Counter({note: found[note] for note in NOTES if found[note]})
 
 
-def _counted(raw: DataFrame, log: LogReading) -> Counter[str]:
+def count_classes(raw: DataFrame, log: LogReading) -> Counter[str]:
     """How many rows there are of those that are counted alone, and of those that no part knows."""
     whole, named = raw.where(~F.col("broken")), log.mapping.counted
     is_known = reduce(or_, map(log.holds, log.mapping.known))

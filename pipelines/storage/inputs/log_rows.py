@@ -20,10 +20,10 @@ from pipelines.storage.inputs.contract import (
     raise_together,
 )
 from pipelines.storage.inputs.listing import InputFile
-from pipelines.storage.inputs.mapped_rows import SourceMapping, holds
+from pipelines.storage.inputs.mapped_rows import SourceMapping, holds, shortest_number
 from pipelines.storage.inputs.paths import is_empty_folder, list_files
 from pipelines.storage.inputs.read import by_version, read_input
-from pipelines.storage.inputs.text import parse_value
+from pipelines.storage.inputs.text import compute_once, parse_value
 from pipelines.storage.inputs.xml_columns import with_xml_columns
 from schemas import EventContract
 from schemas.events import OF_LOGS
@@ -154,7 +154,7 @@ def read_log(
         ).withColumn("file", F.lit(number))
         for number, (part, (contract, _)) in enumerate(zip(parts, taken, strict=True))
     ]
-    rows = _with_numbers(union_all(frames), log)
+    rows = _with_numbers(_without_blanks(union_all(frames), log), log)
     labels = [F.nullif(F.trim(log.column(name)), F.lit("")) for name in log.mapping.class_of]
     rows = _with_names(rows, log).withColumn("class", F.concat_ws("_", *labels))
     return _with_offsets(rows, log) if log.has_offsets else rows
@@ -253,6 +253,19 @@ def _with_all(rows: DataFrame, log: LogReading) -> DataFrame:
     return with_xml_columns(
         found, log.alias(log.mapping.xml), {log.alias(name): name for name in log.mapping.read}
     )
+
+
+def _without_blanks(rows: DataFrame, log: LogReading) -> DataFrame:
+    """The rows with null for blank texts, and with the shortest text of numbers that are ids or classes.
+
+    Tools write empty texts for nulls, and whole numbers with a point where a column has nulls.
+    """
+    changed = {}
+    for name in log.mapping.read:
+        text = log.column(name)
+        written = shortest_number(F.trim(text)) if name in log.mapping.numbers else text
+        changed[log.alias(name)] = F.when(F.trim(text) != "", written)
+    return compute_once(rows.withColumns(changed), rows.columns)
 
 
 def _with_numbers(rows: DataFrame, log: LogReading) -> DataFrame:

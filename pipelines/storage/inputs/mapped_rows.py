@@ -238,7 +238,7 @@ def _typed(text: Column, column: Declared) -> Column:
     """A mapped text as a value; times are `with_instant`."""
     if column.type == "timestamp":
         return text
-    return parse_value(_shortest(text) if column.type in ("int", "bigint") else text, column.type)
+    return parse_value(shortest_number(text) if column.type in ("int", "bigint") else text, column.type)
 
 
 def _text(mapping: SourceMapping, column: MappedColumn, *, are_typed: bool) -> Column:
@@ -274,10 +274,10 @@ def _compared(text: Column, choices: Iterable[str]) -> Column:
     known = list(choices)
     if any(each in ("true", "false") for each in known):
         found = F.when(F.lower(found).isin("true", "false"), F.lower(found)).otherwise(found)
-    return _shortest(found) if any(each[-1:].isdigit() for each in known) else found
+    return shortest_number(found) if any(each[-1:].isdigit() for each in known) else found
 
 
-def _shortest(text: Column) -> Column:
+def shortest_number(text: Column) -> Column:
     """A number without zeros behind its point; another text as it is."""
     is_long = F.contains(text, F.lit(".")) & text.rlike(DECIMAL)
     return F.when(is_long, F.regexp_replace(text, r"\.?0*$", "")).otherwise(text)
