@@ -159,7 +159,7 @@ def _read_waits(warehouse: Warehouse, moment: datetime) -> dict[Key, Row]:
 
 def _read_findings(warehouse: Warehouse, moment: datetime) -> dict[Key, Row]:
     rows = collect_rows(warehouse.read_as_of(FINDINGS, moment).drop("as_of", "as_of_key"))
-    found = _by(("code", *PLACE), rows)
+    found = _by(("code", "severity", *PLACE), rows)
     return {key: found[key] for key in sorted(found, key=_order)}
 
 

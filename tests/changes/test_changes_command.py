@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.commands.open import warehouse_of
+from pipelines.config.instants import parse_instant
+from pipelines.config.load import KNOWN_ONLY, load_settings
+from schemas.outputs import FINDINGS
 from tests.field.running import Case, Outcome
 from tests.support.processes import ROOT
 
@@ -109,3 +113,17 @@ def test_rows_that_were_removed_and_the_next_ones(case: Case, tmp_path: Path) ->
     assert (unchanged["since"], unchanged["as_of"]) == (TUESDAY, later)
     assert [unchanged[name] for name in ("rules", "catalog", "conversations", "places")] == [[], [], [], []]
     assert copy.lines("changes")[0] == f"since the as_of of {TUESDAY}: nothing has changed"
+
+
+def test_a_finding_that_is_worse_than_before_is_new(case: Case, tmp_path: Path) -> None:
+    copy = Case(Path(shutil.copytree(case.folder, tmp_path / "copy")))
+    warehouse = warehouse_of(load_settings(copy.config, KNOWN_ONLY), "tests")
+    row = {**QUEUE, "code": "not_received", "messages": 88, "conversations": 50}
+    for moment, severity in ((MONDAY, "order"), (TUESDAY, "stopped")):
+        warehouse.replace_rows_of(FINDINGS, [{**row, "severity": severity}], parse_instant(moment))
+    found = copy.ask("changes")["findings"]
+    assert [[each["severity"] for each in found[part]] for part in ("new", "gone")] == [
+        ["stopped"],
+        ["order"],
+    ]
+    assert LINES[2].replace("rule_newer_than_endpoint", "not_received") in copy.lines("changes")
