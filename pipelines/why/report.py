@@ -1,6 +1,6 @@
 """The answer to why messages wait: the situation, the causes, and both by place."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -75,7 +75,8 @@ def report_why(
     if len(ahead) == 1:
         situations[None]["ahead"] = next(iter(ahead.values()))
     told = {
-        place: [tell(each, place, limit, teller) for each in of_place] for place, of_place in causes.items()
+        place: [tell(each, kind_of(place, each["code"], causes), limit, teller) for each in of_place]
+        for place, of_place in causes.items()
     }
     places = sorted(
         (place for place in situations if place is not None),
@@ -87,7 +88,7 @@ def report_why(
     )
     findings = [(place, cause) for place in places for cause in told.get(place, ())]
     of_databases = [each for each in found.of_databases if filters.takes(each[0], queues)]
-    findings += [(place, tell(row, place, limit, teller)) for place, row in of_databases]
+    findings += [(place, tell(row, place[0], limit, teller)) for place, row in of_databases]
     findings.sort(key=lambda pair: (_cause_key(pair[1]), _name_key(pair[0])))
     return {
         "as_of": as_of,
@@ -166,7 +167,7 @@ def find_findings(
     details = _details(codes, found, found.rows, limit)
     told = [
         _finding(
-            place, tell({"details": details.get(row["code"], {}).get(place), **row}, place, limit, teller)
+            place, tell({"details": details.get(row["code"], {}).get(place), **row}, place[0], limit, teller)
         )
         for place, row in asked
     ]
@@ -176,11 +177,28 @@ def find_findings(
     return Findings(verdict, rows, told, found.queues_off, since)
 
 
-def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:
-    """A cause at a place in words: with `sentence`, `action` and `command`, and its details up to a limit."""
+def kind_of(place: Place | None, code: str, causes: Mapping[Place | None, Sequence[Row]]) -> str | None:
+    """The kind of a place; of all places that of those with the cause, None if they are of several kinds."""
+    if place is not None:
+        return place[0]
+    kinds = {
+        each[0] for each, of_place in causes.items() if each and any(row["code"] == code for row in of_place)
+    }
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def tell(row: Row, kind: str | None, limit: int, teller: Teller) -> Row:
+    """A cause in words: with `sentence`, `action` and `command`, and its details up to a limit.
+
+    Args:
+        row: the cause.
+        kind: of the place; None for places of several kinds.
+        limit: rows of details.
+        teller: what the words depend on.
+    """
     cause, details = BY_CODE[row["code"]], row["details"]
     counts = {name: row[name] for name in ("messages", "conversations", "example_message_id")}
-    at = Occurrence(**counts, details=details, kind=None if place is None else place[0], teller=teller)
+    at = Occurrence(**counts, details=details, kind=kind, teller=teller)
     return {
         "code": cause.code,
         "severity": row["severity"],

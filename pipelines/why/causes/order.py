@@ -87,6 +87,11 @@ class OwnGroupFirst(Cause):
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
             return "messages of one conversation are sent in order; split the work into more conversations"
+        if at.kind is None:
+            return (
+                "one group is served by one reader at a time, and messages of one conversation are sent in "
+                "order; split the work into more conversations"
+            )
         return "one group is served by one reader at a time; split the work into more conversations"
 
 
@@ -104,6 +109,8 @@ class OlderFirst(Ahead):
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
             return "they are sent one after the other; raise the level, or look at the network"
+        if at.kind is None:
+            return "raise their level; or serve the queue faster, and for sending look at the network"
         return "raise their level, or serve the queue faster"
 
 
@@ -136,6 +143,8 @@ class FirstInLine(Cause):
     def sentence(self, at: Occurrence) -> str:
         if at.is_sent:
             return f"{at.count()} would be sent next; no log says why they are still there"
+        if at.kind is None:
+            return f"{at.count('are')} the first ones to be received or sent"
         return f"the next RECEIVE would take {at.count()}"
 
     def action(self, at: Occurrence) -> str:
@@ -143,6 +152,10 @@ class FirstInLine(Cause):
             return (
                 "look at the network, the routes and the far instance; a capture shows what the server says "
                 "of it (transmission_status)"
+            )
+        if at.kind is None:
+            return (
+                "see who reads the queues; for sending look at the network, the routes and the far instance"
             )
         tasks = at.first.get("_tasks") if at.details else None
         if at.details and not at.first.get("_is_activated", True) and not tasks:
