@@ -1,5 +1,7 @@
 """What causes say: a number belongs to what its sentence names, and an action fits its place."""
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,6 +9,8 @@ import pytest
 
 from pipelines.why.causes import BY_CODE
 from pipelines.why.causes.cause import Occurrence, Teller
+from pipelines.why.places import Place, Row
+from pipelines.why.report import kind_of
 
 WON = {
     "instance": "SQL1",
@@ -81,3 +85,59 @@ def test_the_first_message_of_a_queue_whose_activation_is_off() -> None:
     assert action.endswith("USE [B]; ALTER QUEUE [Q] WITH ACTIVATION (STATUS = ON)")
     for known in (running, {"_is_activated": True, "_tasks": 0}):
         assert "ALTER QUEUE" not in first.action(occurrence("receive", {**row, **known}, messages=1))
+
+
+BARE = {"contract": "C", "local_service": "S", "remote_service": "R", "instance": "SQL1", "database": "B"}
+OTHER = {"other_instance": "SQL1", "other_database": "A", "other_rule": "Gold", "other_level": 8}
+CREATE = "USE [B]; CREATE BROKER PRIORITY [C S R] FOR CONVERSATION SET "
+
+
+@pytest.mark.parametrize(
+    ("rule", "step", "today", "said", "advised"),
+    [
+        (None, None, 5, "no rule of SQL1.B fits their endpoint;", f"add a rule for this side; .*: {CREATE}"),
+        ("Own", 3, 7, "no rule of SQL1.B fitted their endpoint when", f"add a rule for .*: {CREATE}"),
+        (
+            "Own",
+            1,
+            7,
+            "no rule of SQL1.B fitted their",
+            "raise 'Own' .*: USE .B.; ALTER BROKER PRIORITY .Own",
+        ),
+        ("Own", 1, 8, "no rule of SQL1.B fitted their", "no rule is missing: 'Own' gives conversations"),
+    ],
+)
+def test_no_rule_is_suggested_that_there_is_today(
+    rule: str | None, step: int | None, today: int, said: str, advised: str
+) -> None:
+    row = {**BARE, **OTHER, "_rule": rule, "_step": step, "_today": today, "messages": 2}
+    at = occurrence("receive", row, messages=2)
+    cause = BY_CODE["other_side_only"]
+    assert said in cause.sentence(at)
+    assert re.match(advised.replace("[", r"\["), cause.action(at))
+
+
+def test_a_name_that_is_not_known_is_in_no_statement() -> None:
+    row = {**BARE, "remote_service": "", "_rule": None, "_step": None, "_today": 5, "messages": 2}
+    action = BY_CODE["no_rule"].action(occurrence("receive", row, messages=2))
+    assert "; it takes any remote service, as that is not known; " in action
+    assert "REMOTE_SERVICE_NAME = ANY" in action
+
+
+def test_what_waits_in_queues_and_to_be_sent_is_told_of_both() -> None:
+    rows = [{"kind": kind, "queue": None, "messages": 1} for kind in ("receive", "transmission")]
+    for code in ("first_in_line", "own_group_first", "older_first"):
+        at = replace(occurrence("receive", *rows, messages=2), kind=None)
+        assert "sen" in BY_CODE[code].action(at)
+    assert BY_CODE["first_in_line"].sentence(at) == "2 messages are the first ones to be received or sent"
+
+
+def test_one_kind_of_places_is_told_as_that_kind() -> None:
+    sent, queue = ("transmission", "SQL1", "", ""), ("receive", "SQL1", "B", "Q")
+    causes: dict[Place | None, list[Row]] = {
+        None: [],
+        sent: [{"code": "a"}, {"code": "b"}],
+        queue: [{"code": "b"}],
+    }
+    assert [kind_of(place, "a", causes) for place in (None, sent)] == ["transmission", "transmission"]
+    assert kind_of(None, "b", causes) is None

@@ -93,7 +93,7 @@ class Occurrence:
         conversations: of these messages.
         example_message_id: the one that has waited longest.
         details: the first rows of its details.
-        kind: the kind of the place; None for all places together.
+        kind: the kind of the place; None for places of several kinds together.
         teller: what the words depend on.
     """
 
@@ -205,8 +205,8 @@ def format_names(row: Mapping[str, Any], kind: str | None) -> str:
 
     Args:
         row: contract, local_service and remote_service.
-        kind: of the place: what waits to be sent is held by its sender. Of None, all places, it is not known
-            who sends.
+        kind: of the place: what waits to be sent is held by its sender. Of None, several kinds, it is not
+            known who sends.
     """
     contract, local, remote = (
         row[name] or "unknown" for name in ("contract", "local_service", "remote_service")
@@ -233,8 +233,11 @@ def format_time(moment: datetime | None) -> str:
 
 
 def format_statement(row: Row, level: int) -> str:
-    """The statement that would give endpoints with the names of a row a level, on one line."""
-    names = (row["contract"], row["local_service"], row["remote_service"])
+    """The statement that would give endpoints with the names of a row a level, on one line.
+
+    A name that is not known is ANY.
+    """
+    names = (row["contract"] or None, row["local_service"] or None, row["remote_service"] or None)
     return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))
 
 

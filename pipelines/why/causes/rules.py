@@ -3,9 +3,9 @@
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 from pipelines.config.rules.tsql_script import alter_criterion, alter_level, quote_name
-from pipelines.console.wording import format_count
+from pipelines.console.wording import format_count, format_list
 from pipelines.why.causes.cause import (
     HOLDER,
     MISCONFIGURED,
@@ -32,6 +32,8 @@ OF_CHANGE = {
     "was_level": "endpoint_priority",
     "since": "changed_since",
 }
+OF_TODAY = {"_rule": "today_rule", "_step": "today_step", "_today": "today"}
+"""What the rules at T give an endpoint that has no rule, where words depend on it."""
 
 
 class RuleNewerThanEndpoint(Cause):
@@ -131,20 +133,26 @@ class OtherSideOnly(Cause):
     columns = {
         **same(*HOLDER, "other_instance", "other_database", "other_rule", "other_level"),
         **OF_ENDPOINT,
+        **OF_TODAY,
     }
 
     def sentence(self, at: Occurrence) -> str:
         ends = at.first
         other = queue_text([ends["other_instance"], ends["other_database"]])
         return (
-            f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} fits "
-            f"their endpoint; the other endpoint, in {other}, has {ends['other_level']} by "
-            f"{ends['other_rule']!r}{at.more}"
+            f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} "
+            f"{_fits(ends)} their endpoint{_when(ends)}; the other endpoint, in {other}, has "
+            f"{ends['other_level']} by {ends['other_rule']!r}{at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
-        statement = format_statement(at.first, at.first["other_level"])
-        return f"add the rule for this side; {KEEP_LEVEL}{_honor(at)}: {statement}"
+        ends = at.first
+        if ends["_today"] >= ends["other_level"]:
+            return (
+                f"no rule is missing: {ends['_rule']!r} gives conversations that begin now {ends['_today']}; "
+                f"{KEEP_LEVEL}{_honor(at)}"
+            )
+        return _cover(at, ends["other_level"], "for this side")
 
 
 class MoreSpecificRule(Cause):
@@ -197,17 +205,39 @@ class NoRule(Cause):
     condition = "is_bare and today is not null and has_raised and not ({})".format(
         " or ".join(f"coalesce({each.condition}, false)" for each in _OTHERS)
     )
-    columns = {**same(*HOLDER), **OF_ENDPOINT}
+    columns = {**same(*HOLDER), **OF_ENDPOINT, **OF_TODAY}
 
     def sentence(self, at: Occurrence) -> str:
         return (
             f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(at.first)} "
-            f"fits, while others beside them have a higher level by a rule{at.more}"
+            f"{_fits(at.first)}{_when(at.first)}, while others beside them have a higher level by a rule"
+            f"{at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
-        statement = format_statement(at.first, NEW_LEVEL)
-        return f"add a rule if they are to go first; {KEEP_LEVEL}{_honor(at)}: {statement}"
+        return _cover(at, NEW_LEVEL, "if they are to go first")
+
+
+def _fits(row: Row) -> str:
+    """The tense of an endpoint without a rule: one that began later may fit it today."""
+    return "fits" if row["_rule"] is None else "fitted"
+
+
+def _when(row: Row) -> str:
+    return "" if row["_rule"] is None else " when it was created"
+
+
+def _cover(at: Occurrence, level: int, purpose: str) -> str:
+    """Advise a level for the endpoints of the first row: by a new rule, or by one that asks for the same."""
+    row = at.first
+    names = [row[name] for name in CRITERIA]
+    do, statement = f"add a rule {purpose}", format_statement(row, level)
+    if row["_step"] is not None and STEPS[row["_step"] - 1] == tuple(map(bool, names)):
+        do = f"raise {row['_rule']!r} {purpose}"
+        statement = f"USE {quote_name(row['database'])}; {alter_level(row['_rule'], level)}"
+    unknown = [name.replace("_", " ") for name in CRITERIA if not row[name]]
+    takes_any = f"; it takes any {format_list(unknown)}, as that is not known" if unknown else ""
+    return f"{do}{takes_any}; {KEEP_LEVEL}{_honor(at)}: {statement}"
 
 
 def _honor_of_sent(at: Occurrence) -> str:
