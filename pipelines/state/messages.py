@@ -15,10 +15,11 @@ EVENT_RANKS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, 
 
 ARRIVALS = ("DELIVERED", "RECEIVED")
 
+TYPE = "message_type"
 OF_ANY_EVENT = (
     "conversation_id",
     "sent_by_initiator",
-    "message_type",
+    TYPE,
     "message_sequence_number",
     "size_bytes",
     "queuing_order",
@@ -124,9 +125,10 @@ def describe_messages(
         shown_until: a transmission_status of a later snapshot does not count; None for any.
 
     Returns:
-        One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
-        and `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a
-        snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
+        One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it, but
+        `message_type` of the latest snapshot that has it, as a restore can give a number again; `sent_at` and
+        `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a snapshot if
+        no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
         latest snapshot that shows it in a transmission queue; and `SHOWN`, the place in the latest snapshot
         that shows it in a queue, else in a transmission queue, and when: null if none does.
 
@@ -155,8 +157,9 @@ def describe_messages(
     names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", why, *SHOWN]
     latest = [F.max_by(value, sight).alias(name) for name, value in shown.items()]
     latest.append(F.max_by("transmission_status", F.when(says_why, sight)).alias(why))
-    exact = _describe_by_earliest_events(differing, *latest).select(*names)
-    return extremes.where(agree).select(*names).unionByName(exact)
+    latest.append(F.max_by(TYPE, F.when(F.col(TYPE).isNotNull(), sight)).alias("shown_type"))
+    exact = _describe_by_earliest_events(differing, *latest).withColumn(TYPE, F.coalesce("shown_type", TYPE))
+    return extremes.where(agree).select(*names).unionByName(exact.select(*names))
 
 
 def _describe_by_earliest_events(message_events: DataFrame, *more: Column) -> DataFrame:

@@ -90,26 +90,26 @@ def test_the_earliest_event_that_has_it_tells_what_a_message_is(draw: Draw) -> N
 
 
 def test_what_the_latest_snapshot_says_of_a_message(draw: Draw) -> None:
-    """Why it waits, and its place. A queue goes before a transmission queue: the message has arrived."""
+    """Why it waits, its place and type. A queue goes before a transmission queue: the message has arrived."""
     of_event = {"conversation_id": "c", "event_time": at(0), "event_id": "e", "instance": "SQL1"}
     events = draw.rows(MESSAGES, **of_event)("""
-        message_id | event_type | seen_at | database | shown_queue | transmission_status
-        moved      | DELIVERED  | 12:10   | A        | Q           | -
-        moved      | DELIVERED  | 12:20   | A        | R           | not a transmission queue
-        moved      | DELIVERED  | 12:30   | A        | S           | -
-        arrived    | SENT       | 12:20   | A        | -           | -
-        arrived    | DELIVERED  | 12:10   | B        | Q           | -
-        waits      | SENT       | 12:10   | A        | -           | unreachable
-        waits      | SENT       | 12:20   | A        | -           | again
-        logged     | DELIVERED  | -       | A        | -           | not a snapshot
+        message_id | event_type | seen_at | database | shown_queue | transmission_status      | message_type
+        moved      | DELIVERED  | 12:10   | A        | Q           | -                        | Error
+        moved      | DELIVERED  | 12:20   | A        | R           | not a transmission queue | Order
+        moved      | DELIVERED  | 12:30   | A        | S           | -                        | Reply
+        arrived    | SENT       | 12:20   | A        | -           | -                        | Reply
+        arrived    | DELIVERED  | 12:10   | B        | Q           | -                        | Order
+        waits      | SENT       | 12:10   | A        | -           | unreachable              | Order
+        waits      | SENT       | 12:20   | A        | -           | again                    | -
+        logged     | DELIVERED  | -       | A        | -           | not a snapshot           | Order
     """)
     draw.require(describe_messages(events, same, shown_until=at(20)), MESSAGES)("""
-        message_id | shown_instance | shown_database | shown_queue | last_shown_at timestamp | why_still_here
-        moved      | SQL1           | A              | R           | 12:20                   | -
-        arrived    | SQL1           | B              | Q           | 12:10                   | -
-        waits      | SQL1           | A              | -           | 12:20                   | again
-        logged     | -              | -              | -           | -                       | -
-    """)
+        message_id | shown_instance | shown_database | shown_queue | last_shown_at timestamp | why_still_here | message_type
+        moved      | SQL1           | A              | R           | 12:20                   | -              | Order
+        arrived    | SQL1           | B              | Q           | 12:10                   | -              | Order
+        waits      | SQL1           | A              | -           | 12:20                   | again          | Order
+        logged     | -              | -              | -           | -                       | -              | Order
+    """)  # noqa: E501
     for shown_until, why in ((None, "again"), (at(19), "unreachable"), (at(9), "-")):
         found = describe_messages(events.where("message_id = 'waits'"), same, shown_until=shown_until)
         draw.require(found)(f"why_still_here\n {why}")
