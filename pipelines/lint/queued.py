@@ -97,7 +97,7 @@ def lint_queued(
         if other:
             fix += (
                 "; let readers drain the queues first; only then end the conversations and start new ones; "
-                f"{format_count(messages, 'unread message')} would be lost now"
+                f"ending them now deletes {format_count(messages, 'unread message')}"
             )
         yield Finding(
             code, code.severity, database_key, version.name, locations.get(version.key), sentence, fix

@@ -77,9 +77,9 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     assert list_items(first) == [
         "Stopped. Messages without a queue: 3 messages are not matched to a queue: no input shows the "
         "creation of their endpoint before as_of.",
-        "Stopped. Queue SQL1.A.[Trailing ]: 1 message waits for queue SQL1.A.[Trailing ], which is off by "
+        "Stopped. Queue SQL1.A.[Trailing ]: 1 message waits in queue SQL1.A.[Trailing ], which is off by "
         "the catalog.",
-        "Blocked. Queue SQL1.A.OrderQueue: 2 messages are of locked groups, such as g; no event names the "
+        "Blocked. Queue SQL1.A.OrderQueue: 2 messages wait in locked groups, such as g; no event names the "
         "transaction.",
     ]
     assert list_items(notes) == [

@@ -143,7 +143,7 @@ def test_monitors_that_are_gone(answer: Answer, server: str, says: str) -> None:
             "DESKOFF",
             "queue_off",
             "stopped",
-            "0 messages wait for queue DESKOFF.PressDB.DeskQueue, which was seen off at 2026-11-20T10:00:00Z",
+            "0 messages wait in queue DESKOFF.PressDB.DeskQueue, which was seen off at 2026-11-20T10:00:00Z",
         ),
         (
             "DESKIDLE",
@@ -188,7 +188,7 @@ def test_an_application_that_was_notified_and_does_not_receive_comes_first(answe
 def test_texts_of_the_server_are_counted_by_kind(answer: Answer) -> None:
     [finding] = answer.findings("TEXTS", code="transmission_status")
     assert [row["messages"] for row in finding["details"]] == [8, 6, 5, 4, 3, 3, 2]
-    said = "31 messages are still there, and the server says why (8 of them): Connection attempt"
+    said = "31 messages wait to be sent, and the server says why (8 of them): Connection attempt"
     assert finding["sentence"].startswith(said)
 
 
@@ -197,7 +197,7 @@ def test_messages_whose_endpoints_are_gone_have_the_reason_of_the_server(answer:
     [finding] = [each for each in answer.why["findings"] if each["instance"] is None]
     assert (finding["code"], finding["messages"]) == ("transmission_status", 300)
     text = "The target service name could not be found."
-    said = f"300 messages are still there, and the server says why: {text}"
+    said = f"300 messages wait to be sent, and the server says why: {text}"
     assert said in finding["sentence"]
     assert [each["code"] for each in answer.findings("NOTICES")] == ["first_in_line"]
     assert "VIEW DEFINITION" not in answer.night.out + answer.night.err

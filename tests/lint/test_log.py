@@ -229,7 +229,7 @@ def test_queued_conversations_older_than_the_last_change() -> None:
     assert (finding.rule, finding.location) == ("R", altered.location)
     assert finding.fix == (
         "no rule changes their level; let readers drain the queues first; only then end the conversations "
-        "and start new ones; 20 unread messages would be lost now"
+        "and start new ones; ending them now deletes 20 unread messages"
     )
     assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
     seen = [version.key for version in history.versions]

@@ -222,7 +222,7 @@ def test_ids_of_the_first_sentences_are_short_too(browser: Browser, guids_page: 
     [short] = browser.find_elements(By.CSS_SELECTOR, ".cards .short")
     assert (short.text, short.get_attribute("title")) == ("6C7CC50F", ID)
     sentence = browser.find_element(By.CSS_SELECTOR, ".cards li").text
-    assert "1 message is of locked groups, such as 6C7CC50F" in sentence
+    assert "1 message waits in locked groups, such as 6C7CC50F" in sentence
     short.click()
     said = browser.find_element(By.ID, "copied")
     WebDriverWait(browser, 10).until(lambda _: said.text == f"Copied {ID}")

@@ -13,20 +13,20 @@ from tests.support.capture_project import CaptureProject
 from tests.support.processes import ROOT
 
 GOLD = (
-    "64 messages of 40 conversations hold level 5: rule 'GoldClaims' would give 9, but it was first seen at "
+    "64 messages of 40 conversations have level 5: rule 'GoldClaims' would give 9, but it was first seen at "
     "2026-11-24T07:30:00Z, after these conversations"
 )
 DRAIN_FIRST = (
     "existing conversations keep their level until they end; let readers drain them first; only then end "
-    "them and start new ones; 64 unread messages would be lost now"
+    "them and start new ones; ending them now deletes 64 unread messages"
 )
 FIRST_TO_LOOK_AT = (
     (GOLD, DRAIN_FIRST),
     (
         "14 messages have level 5 as no rule of SQL1.Claims fits, while others beside them have a higher "
         "level by a rule",
-        "add a rule if they are to go first; conversations that exist keep their level: USE [Claims]; "
-        "CREATE BROKER PRIORITY [SubmitClaim "
+        "add a rule if they are to go first (level 9 is an example); conversations that exist keep their "
+        "level: USE [Claims]; CREATE BROKER PRIORITY [SubmitClaim "
         "//acme/claims/Intake //acme/portal/Standard] FOR CONVERSATION SET (CONTRACT_NAME = [SubmitClaim], "
         "LOCAL_SERVICE_NAME = [//acme/claims/Intake], REMOTE_SERVICE_NAME = N'//acme/portal/Standard', "
         "PRIORITY_LEVEL = 9);",

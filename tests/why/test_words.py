@@ -55,16 +55,16 @@ def test_a_level_that_is_not_honored_matters_for_sending_alone(kind: str, is_tol
 def test_what_waits_to_be_sent_is_not_lost_with_its_conversation() -> None:
     rule = {"instance": "SQL1", "database": "A", "rule": "Gold", "level": 9, "was_level": 5, "since": None}
     cause = BY_CODE["rule_newer_than_endpoint"]
-    lost = "2 unread messages would be lost now"
+    lost = "ending them now deletes 2 unread messages"
     assert lost in cause.action(occurrence("receive", {**rule, "messages": 2}, messages=2))
-    assert "lost" not in cause.action(occurrence("transmission", {**rule, "messages": 2}, messages=2))
+    assert "deletes" not in cause.action(occurrence("transmission", {**rule, "messages": 2}, messages=2))
 
 
 @pytest.mark.parametrize(
     ("messages", "poison", "first"),
     [
         (0, None, "turn it on, if it is to receive: USE [B]"),
-        (2, None, "see in the error log whether five rollbacks turned it off"),
+        (2, None, "look in the error log whether five rollbacks turned it off"),
         (2, "c1/0", "first mend the reader of message c1/0"),
     ],
 )
@@ -141,3 +141,52 @@ def test_one_kind_of_places_is_told_as_that_kind() -> None:
     }
     assert [kind_of(place, "a", causes) for place in (None, sent)] == ["transmission", "transmission"]
     assert kind_of(None, "b", causes) is None
+
+
+def test_a_queue_that_is_off_holds_messages_in_it_and_for_it() -> None:
+    since = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    row = {**OFF, "since": since, "poison_message_id": None, "messages": 2}
+    sentence = BY_CODE["queue_off"].sentence
+    is_off = "queue SQL1.B.Q, which has been off since 2026-11-20T09:00:00Z"
+    assert sentence(occurrence("receive", row, messages=2)) == f"2 messages wait in {is_off}"
+    assert sentence(occurrence("transmission", row, messages=2)) == f"2 messages wait for {is_off}"
+
+
+def test_a_level_of_which_nothing_is_known_is_an_example() -> None:
+    row = {**BARE, "_rule": None, "_step": None, "_today": 5, "messages": 1}
+    action = BY_CODE["no_rule"].action(occurrence("receive", row, messages=1))
+    assert action.startswith("add a rule if they are to go first (level 9 is an example); ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "ahead"),
+    [
+        ("receive", "other groups with the same level"),
+        ("transmission", "other conversations with the same or a lower level"),
+    ],
+)
+def test_what_is_ahead_fits_the_place(kind: str, ahead: str) -> None:
+    """In a transmission queue there are no groups, and a block may have a lower level ahead."""
+    row = {"contract": "C", "local_service": "S", "remote_service": "R", "messages": 4}
+    sentence = BY_CODE["older_first"].sentence(occurrence(kind, row, messages=1))
+    assert sentence.startswith(f"1 message waits behind earlier messages of {ahead}: 4 of C from ")
+
+
+def test_honor_off_names_the_option_and_what_it_changes() -> None:
+    row = {"instance": "SQL1", "database": "B", "messages": 3}
+    at = occurrence("transmission", row, messages=3)
+    cause = BY_CODE["honor_off"]
+    assert cause.sentence(at) == (
+        "3 messages wait to be sent as if at level 5; their own is higher, but HONOR_BROKER_PRIORITY is off "
+        "in SQL1.B"
+    )
+    assert cause.action(at).startswith("turn it on if levels are to count for all that the database sends;")
+
+
+def test_a_near_name_is_told_in_words() -> None:
+    names = {"criterion": "local_service", "rule_has": "Stok", "endpoint_has": "Stock"}
+    row = {"instance": "SQL1", "database": "B", "rule": "Gold", "level": 9, **names, "messages": 1}
+    assert BY_CODE["near_miss"].sentence(occurrence("receive", row, messages=1)) == (
+        "1 message would have level 9 by rule 'Gold', but the rule's local service is 'Stok', and the "
+        "endpoint's is 'Stock'"
+    )

@@ -36,14 +36,17 @@ class Ahead(Cause):
     columns = same(*NAMES)
     most_details = MOST_AHEAD
     counts_more: ClassVar[bool]
-    behind: ClassVar[str]
 
     def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
         return _ahead(found.rows, rows, counts_more=self.counts_more)
 
     def sentence(self, at: Occurrence) -> str:
         ahead = format_list([f"{row['messages']:,} of {format_names(row, at.kind)}" for row in at.details])
-        return f"{at.count('stand')} behind messages of {self.behind}: {ahead}"
+        return f"{at.count('wait')} behind {self.behind(at)}: {ahead}"
+
+    def behind(self, at: Occurrence) -> str:
+        """The messages that are ahead, in words."""
+        raise NotImplementedError
 
 
 class Outranked(Ahead):
@@ -57,16 +60,23 @@ class Outranked(Ahead):
     code = "outranked"
     condition = "is_outranked"
     counts_more = True
-    behind = "a higher level"
+
+    def behind(self, at: Occurrence) -> str:
+        return "messages with a higher level"
 
     def action(self, at: Occurrence) -> str:
-        return "raise their level, or lower that of the others; try it with what-if"
+        return (
+            "if they are to go first, raise their level by a rule, or lower that of the others; priorities "
+            "whatif shows what a rule changes"
+        )
 
 
 class OwnGroupFirst(Cause):
-    """Messages of the same group, or conversation, are ahead. One reader at a time holds a group.
+    """Messages of the same conversation group are ahead; in a transmission queue, of the same conversation.
 
-    To do: split the work into more conversations.
+    One reader at a time holds a group. Messages of a conversation are sent in order.
+
+    To do: split the work into more conversations, each begun without RELATED_CONVERSATION.
     """
 
     code = "own_group_first"
@@ -81,22 +91,30 @@ class OwnGroupFirst(Cause):
     }
 
     def sentence(self, at: Occurrence) -> str:
-        unit = "conversation" if at.is_sent else "conversation or group"
-        return f"{at.count('stand')} behind messages of their own {unit}"
+        unit = "conversation" if at.is_sent else "conversation group"
+        return f"{at.count('wait')} behind earlier messages of their own {unit}"
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
-            return "messages of one conversation are sent in order; split the work into more conversations"
+            return (
+                "messages of one conversation are sent in order; if they are to be sent side by side, split "
+                "the work into more conversations"
+            )
         if at.kind is None:
             return (
-                "one group is served by one reader at a time, and messages of one conversation are sent in "
-                "order; split the work into more conversations"
+                "one reader at a time serves a group, and messages of one conversation are sent in order; "
+                "split the work into more conversations"
             )
-        return "one group is served by one reader at a time; split the work into more conversations"
+        return (
+            "one reader at a time serves a group; if several are to serve it, split the work into more "
+            "conversations, each begun without RELATED_CONVERSATION"
+        )
 
 
 class OlderFirst(Ahead):
-    """Messages of other groups that are not of a higher level arrived earlier.
+    """Messages of other groups that do not have a higher level are ahead.
+
+    In a transmission queue these are messages of other conversations.
 
     To do: tell them apart by a rule, or serve the queue faster, which helps all.
     """
@@ -104,14 +122,26 @@ class OlderFirst(Ahead):
     code = "older_first"
     condition = "is_behind_older"
     counts_more = False
-    behind = "the same level that go first"
+
+    def behind(self, at: Occurrence) -> str:
+        if at.kind == "receive":
+            return "earlier messages of other groups with the same level"
+        units = "conversations" if at.is_sent else "groups or conversations"
+        # A block may have messages of a lower level.
+        return f"earlier messages of other {units} with the same or a lower level"
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
-            return "they are sent one after the other; raise the level, or look at the network"
+            return (
+                "messages are sent one after the other; look at the network, or raise the level of those "
+                "that are to go first"
+            )
         if at.kind is None:
-            return "raise their level; or serve the queue faster, and for sending look at the network"
-        return "raise their level, or serve the queue faster"
+            return (
+                "serve the queue faster, and for sending look at the network; or raise the level of those "
+                "that are to go first"
+            )
+        return "serve the queue faster, or raise the level of those that are to go first"
 
 
 class FirstInLine(Cause):
@@ -150,8 +180,8 @@ class FirstInLine(Cause):
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
             return (
-                "look at the network, the routes and the far instance; a capture shows what the server says "
-                "of it (transmission_status)"
+                "look at the network, the routes and the far instance; a capture has the server's reason "
+                "(transmission_status)"
             )
         if at.kind is None:
             return (
@@ -164,9 +194,9 @@ class FirstInLine(Cause):
                 f"is to read it: {alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
             )
         if tasks == 0:
-            return "no activated task runs: see why none is started, and who else reads the queue"
+            return "no activated task runs: see why none is started, and what else reads the queue"
         if not tasks:
-            return "see who reads the queue"
+            return "see what reads the queue, and whether it runs"
         run = f"{format_count(tasks, 'activated task')} {'runs' if tasks == 1 else 'run'}"
         if at.first["_groups"] == 1:
             return (

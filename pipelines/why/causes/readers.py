@@ -27,18 +27,18 @@ from schemas.keys import GROUP, QUEUE
 SILENCE = {
     "no_monitor": "no monitor starts a reader: the catalog has neither activation nor event notification",
     "activation_off": "activation is off",
-    "max_queue_readers": "all of MAX_QUEUE_READERS were busy at the monitor's last check",
-    "no_reader_started": "the monitor's last check called for a reader, and none received",
+    "max_queue_readers": "all of MAX_QUEUE_READERS ran at the last check of the replayed monitor",
+    "no_reader_started": "the replayed monitor called for a reader at its last check, and none received",
     "notified": "the application was notified and did not RECEIVE",
     "receives_occurring": (
         "the monitor is RECEIVES_OCCURRING, and no message left the queue between the last complete snapshots"
     ),
-    "not_due": "the monitor had no reason to start a reader since",
+    "not_due": "the replayed monitor had no reason to start a reader since then",
     None: "why no reader was started is not known",
 }
 """Why nothing was received, by the reason of `not_received`."""
 UNKNOWN_POISON = (
-    "see in the error log whether five rollbacks turned it off, as the same message would do it again; then "
+    "look in the error log whether five rollbacks turned it off: the same message would do it again; then "
 )
 OFF = "off_name string, off_instance string, off_database string, off_queue string, poison_message_id string"
 
@@ -65,11 +65,11 @@ class GroupLocked(Cause):
         lock = at.first
         group, transaction = lock["conversation_group_id"], lock["transaction_id"]
         if transaction is None:
-            return f"{at.count('are')} of locked groups, such as {group}; no event names the transaction"
+            return f"{at.count('wait')} in locked groups, such as {group}; no event names the transaction"
         session = "" if lock["session_id"] is None else f" of session {lock['session_id']}"
         since = f"since {format_time(lock['since'])}" if lock["since"] else f"({SINCE_UNKNOWN})"
         return (
-            f"{at.count('are')} of groups that open transactions lock: group {group} by transaction "
+            f"{at.count('wait')} in groups that open transactions lock: group {group} by transaction "
             f"{transaction}{session} {since}{at.more}"
         )
 
@@ -156,14 +156,18 @@ class QueueOff(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         queue = at.first
-        is_off = f"is off since {format_time(queue['since'])}" if queue["since"] else "is off by the catalog"
+        is_off = "is off by the catalog"
+        if queue["since"]:
+            is_off = f"has been off since {format_time(queue['since'])}"
         if queue["_is_unknown"]:
             is_off = f"is off ({SINCE_UNKNOWN})"
         elif queue["_is_seen"]:
             is_off = f"was seen off at {format_time(queue['since'])}"
         poison = queue["poison_message_id"]
         behind = f"; message {poison} was rolled back five times or more" if poison else ""
-        return f"{at.count_first('wait')} for queue {format_queue_of(queue)}, which {is_off}{behind}{at.more}"
+        where = {"receive": "in", "transmission": "for"}.get(at.kind or "", "in or for")
+        name = format_queue_of(queue)
+        return f"{at.count_first('wait')} {where} queue {name}, which {is_off}{behind}{at.more}"
 
     def action(self, at: Occurrence) -> str:
         if not at.messages:
@@ -233,7 +237,8 @@ class NotReceived(OfReaders):
 class RolledBack(Cause):
     """A message of a queue was received and rolled back.
 
-    To do: mend the reader. After five rollbacks in a row the server turns the queue off.
+    To do: mend the reader. After five rollbacks in a row the server turns the queue off, unless its
+    POISON_MESSAGE_HANDLING is off ("CREATE QUEUE").
     """
 
     code = "rolled_back"
@@ -251,7 +256,10 @@ class RolledBack(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off"
+        return (
+            "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off, "
+            "unless POISON_MESSAGE_HANDLING of the queue is off"
+        )
 
 
 class TooManyTasks(OfReaders):

@@ -23,7 +23,7 @@ from pipelines.why.rules import KIND
 
 KEEP_LEVEL = "conversations that exist keep their level"
 NEW_LEVEL = 9
-"""The level of a rule that a proposed statement gives where no other endpoint shows one."""
+"""The level in a proposed statement where no other endpoint shows one: an example."""
 OF_CHANGE = {
     **OF_ENDPOINT,
     "rule": "today_rule",
@@ -106,9 +106,9 @@ class NearMiss(Cause):
     def sentence(self, at: Occurrence) -> str:
         rule = at.first
         return (
-            f"{at.count_first()} would have level {rule['level']} by rule {rule['rule']!r}, but its "
-            f"{rule['criterion']} is {rule['rule_has']!r} and the endpoint's is {rule['endpoint_has']!r}"
-            f"{at.more}"
+            f"{at.count_first()} would have level {rule['level']} by rule {rule['rule']!r}, but the rule's "
+            f"{rule['criterion'].replace('_', ' ')} is {rule['rule_has']!r}, and the endpoint's is "
+            f"{rule['endpoint_has']!r}{at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -197,7 +197,7 @@ _OTHERS = (RuleNewerThanEndpoint, RuleChangedSince, NearMiss, OtherSideOnly, Mor
 class NoRule(Cause):
     """No rule fits, no cause above holds, and other messages of the place have a rule with a higher level.
 
-    To do: add the rule that the action prints, if these messages are to go first.
+    To do: add the rule that the action prints, with a level that you choose, if these are to go first.
     """
 
     code = "no_rule"
@@ -215,7 +215,7 @@ class NoRule(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return _cover(at, NEW_LEVEL, "if they are to go first")
+        return _cover(at, NEW_LEVEL, f"if they are to go first (level {NEW_LEVEL} is an example)")
 
 
 def _fits(row: Row) -> str:
@@ -260,12 +260,12 @@ def _drain_first(at: Occurrence) -> str:
     )
     if at.is_sent:
         return f"{keep}; let their messages be sent and read first; {then}{_honor(at)}"
-    lost = f"{format_count(at.messages, 'unread message')} would be lost now"
+    lost = f"ending them now deletes {format_count(at.messages, 'unread message')}"
     return f"{keep}; let readers drain them first; {then}; {lost}"
 
 
 def _hold(at: Occurrence) -> str:
-    counted, verb = at.count_first(), "holds" if at.messages == 1 else "hold"
+    counted, verb = at.count_first(), "has" if at.messages == 1 else "have"
     if counted == at.count():
         counted += f" of {format_count(at.conversations, 'conversation')}"
     return f"{counted} {verb} level {at.first['was_level']}"

@@ -22,8 +22,9 @@ class HonorOff(Cause):
     Not for what waits for a queue that is off, or where the server says why. Within one instance the vendor's
     pages disagree: levels are not used, or count once messages wait in the transmission queue.
 
-    To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON. A conversation with messages that wait takes it up
-    after some of them are sent ("ALTER DATABASE SET Options").
+    To do: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON, if levels are to count for all that the database
+    sends. Conversations with messages that wait get their level once some of these messages have been sent
+    ("ALTER DATABASE SET Options").
     """
 
     code = "honor_off"
@@ -36,13 +37,16 @@ class HonorOff(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count_first('are')} sent at level {DEFAULT_LEVEL}, below their own: database "
-            f"{format_database_of(at.first)} does not honor priorities{at.more}"
+            f"{at.count_first('wait')} to be sent as if at level {DEFAULT_LEVEL}; their own is higher, but "
+            f"HONOR_BROKER_PRIORITY is off in {format_database_of(at.first)}{at.more}"
         )
 
     def action(self, at: Occurrence) -> str:
         alter = f"ALTER DATABASE {quote_name(at.first['database'])} SET HONOR_BROKER_PRIORITY ON"
-        return f"turn it on; what waits takes it up after some of its conversation is sent: {alter}"
+        return (
+            "turn it on if levels are to count for all that the database sends; conversations with messages "
+            f"that wait get their level once some of these have been sent: {alter}"
+        )
 
 
 class TransmissionStatus(Cause):
@@ -69,7 +73,7 @@ class TransmissionStatus(Cause):
         others = at.messages - first["messages"]
         more = f"; {others:,} with other texts" if others else ""
         of_first = f" ({first['messages']:,} of them)" if others else ""
-        return f"{at.count('are')} still there, and the server says why{of_first}: {first['text']}{more}"
+        return f"{at.count('wait')} to be sent, and the server says why{of_first}: {first['text']}{more}"
 
     def action(self, at: Occurrence) -> str:
         return "do what the text of the server asks for, on this side or at the far one"

@@ -16,7 +16,7 @@ class Unplaced(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         service = at.first["local_service"]
-        of_service = f", service {service}" if service else ""
+        of_service = f" (service {service})" if service else ""
         return f"{at.count('are')} not matched to a queue: {self.because}{of_service}"
 
     def action(self, at: Occurrence) -> str:
@@ -67,6 +67,7 @@ class HandleUnknown(Unplaced):
     def action(self, at: Occurrence) -> str:
         if at.first["_is_whole"]:
             return (
-                "the snapshot shows all endpoints of that database, so theirs are gone; see the next capture"
+                "the snapshot shows all endpoints of that database, so theirs are gone; take another "
+                "capture, and see whether these messages are gone too"
             )
         return self.to_do
