@@ -15,6 +15,7 @@ from pipelines.config.load import Settings, load_settings
 from pipelines.config.log_mapping import BUILT_IN, mapping_path
 from pipelines.config.model import EventSource, LogSource
 from pipelines.config.nearest import nearest
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
 from pipelines.console.terminal import escape_line
@@ -184,7 +185,7 @@ def _inputs(settings: Settings) -> Iterator[str]:
         views = format_count(len(snapshot.files), "view")
         is_known = isinstance(declared, CapturedSnapshot) and not snapshot.files
         yield (
-            f"snapshot of {'.'.join(snapshot.database_key)} at {format_instant(declared.taken_at)}: "
+            f"snapshot of {queue_text(snapshot.database_key)} at {format_instant(declared.taken_at)}: "
             f"{'a capture that was taken' if is_known else views}"
         )
     if problems:

@@ -19,6 +19,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.log_names import LogNames, log_names, require_names
 from pipelines.config.mapped_sources import require_mappings, source_places
 from pipelines.config.paths import overlap
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.sources import (
     KnownRules,
@@ -334,7 +335,7 @@ def _require_one_form(views: Sequence[model.Snapshot], captured: Iterable[Server
     """Refuse a capture of a database and moment of which the settings name views, too."""
     named = {(each.instance, each.database, each.taken_at): each.path for each in views}
     problems = [
-        f"{short_path(each.declared.path)}: {named[key]} has views of {'.'.join(each.database_key)} at "
+        f"{short_path(each.declared.path)}: {named[key]} has views of {queue_text(each.database_key)} at "
         f"{format_instant(each.taken_at)}, too; name one of the two in snapshots"
         for each in captured
         if (key := (*each.database_key, each.taken_at)) in named
@@ -361,8 +362,8 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot | mode
         if first != number:
             line = file.position(("snapshots", first, "path")).line
             message = (
-                f"{each.instance}.{each.database} has another snapshot of that moment, on line {line}; "
-                "correct taken_at, or remove one"
+                f"{queue_text((each.instance, each.database))} has another snapshot of that moment, on line "
+                f"{line}; correct taken_at, or remove one"
             )
             problems.append(file.problem(("snapshots", number, "taken_at"), message))
     if problems:

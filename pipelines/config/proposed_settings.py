@@ -1,7 +1,7 @@
 """A whole settings file as a proposal: what of it may differ from the current one."""
 
 import os
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
@@ -9,6 +9,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import KNOWN_ONLY, Settings, load_for_lint
 from pipelines.config.model import Snapshot
 from pipelines.config.proposal import Proposal, count_replaced
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import RuleFile, RuleStatement, SourceLocation
 from pipelines.config.snapshots.missing_names import find_missing_names
 
@@ -59,11 +60,11 @@ def _differences(current: Settings, proposed: Settings) -> Iterator[str]:
     shared: set[tuple[str, ...]] = {()}
     for what, of in (("instance", _instances), ("database", _databases)):
         ours, theirs = _within(of(current), shared), _within(of(proposed), shared)
-        yield from _compare(f"the {what}", ours, theirs, where)
+        yield from _compare(f"the {what}", ours, theirs, where, queue_text)
         shared = set(ours.keys() & theirs.keys())
     for what, of in (("service", _services), ("queue", _queues)):
         ours, theirs = _within(of(current), shared), _within(of(proposed), shared)
-        yield from _compare(f"the {what}", ours, theirs, where)
+        yield from _compare(f"the {what}", ours, theirs, where, queue_text)
 
 
 def _within(named: Named, places: Set[tuple[str, ...]]) -> Named:
@@ -71,9 +72,16 @@ def _within(named: Named, places: Set[tuple[str, ...]]) -> Named:
     return {name: said for name, said in named.items() if any(name[: len(each)] == each for each in places)}
 
 
-def _compare(what: str, ours: Named, theirs: Named, where: str) -> Iterator[str]:
+def _compare(
+    what: str,
+    ours: Named,
+    theirs: Named,
+    where: str,
+    write: Callable[[tuple[str, ...]], str] = ".".join,
+) -> Iterator[str]:
+    """Yield what the proposal has otherwise; `write` makes one text of the parts of a name."""
     for name in sorted(ours.keys() | theirs.keys()):
-        called = " ".join(filter(None, (what, ".".join(name))))
+        called = " ".join(filter(None, (what, write(name))))
         if name not in ours:
             yield f"{called} is not in {where}"
         elif name not in theirs:

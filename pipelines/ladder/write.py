@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.missing_names import find_missing_names
@@ -105,11 +106,10 @@ def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[
     first = edited[0]
     more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
     log.warning(
-        "rules were edited for moments that have passed (%r in %s.%s from %s%s); %d endpoints keep what the "
+        "rules were edited for moments that have passed (%r in %s from %s%s); %d endpoints keep what the "
         "rules would not give them now; to restate them: %s",
         first.name,
-        first.instance,
-        first.database,
+        queue_text((first.instance, first.database)),
         format_instant(first.since),
         more,
         counted["endpoints"],

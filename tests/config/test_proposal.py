@@ -133,3 +133,15 @@ def test_a_change_leaves_what_its_statements_leave_in_their_order(
     found = keep_standing_rules(read_changes(current, [*map(str, files)]).settings.rule_history)
     words = attrgetter("name", "triple", "level")
     assert {words(rule) for rule in found} == {words(rule) for rule in standing(changed(rows[:one], changes))}
+
+
+def test_a_difference_writes_names_as_options_take_them(tmp_path: Path) -> None:
+    def config(*queues: str) -> str:
+        database = {"name": "D.x", "queues": [{"name": name} for name in queues]}
+        places = {"instances": [{"name": "SQL 1", "databases": [database]}]}
+        return Project(tmp_path, catalog=places).config
+
+    current = load_settings(config("Q"))
+    other = config()
+    [line] = lines_of_error(tmp_path, read_proposed_settings, current, other)
+    assert "the queue [SQL 1].[D.x].Q is missing" in line

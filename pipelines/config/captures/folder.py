@@ -31,6 +31,7 @@ from pipelines.config.captures.known import (
 from pipelines.config.captures.rows import CapturedRows
 from pipelines.config.instants import format_instant
 from pipelines.config.model import Captures
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.snapshots.places import Place
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
 from pipelines.config.snapshots.view_file import ViewFile, changed_at, file_system
@@ -228,9 +229,10 @@ def _require_other_moment(found: KnownCapture, at_once: Sequence[KnownCapture]) 
     names = {each.name for each in found.databases}
     for other in at_once:
         if same := names & {each.name for each in other.databases}:
+            database = queue_text((found.instance, min(same)))
             raise CaptureFault(
                 None,
-                f"{short_path(other.path)} is another capture of {found.instance}.{min(same)} at "
+                f"{short_path(other.path)} is another capture of {database} at "
                 f"{format_instant(found.taken_at)}; leave one of the two there",
             )
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.nearest import suggest_nearest
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import (
     ALWAYS,
     DEFAULT_LEVEL,
@@ -286,7 +287,8 @@ class _Checks:
 def _refusal(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleStatement]) -> Refusal | None:
     def refuse(fault: Fault, objection: str, other: RuleStatement | None = None) -> Refusal:
         verb = statement.kind.value
-        database = ".".join(filter(None, (statement.instance, statement.database))) or "the database"
+        named = [part for part in (statement.instance, statement.database) if part]
+        database = queue_text(named) or "the database"
         message = f"{statement.location}: {verb} {statement.name!r} in {database}: {objection}"
         return Refusal(statement, fault, message, other)
 

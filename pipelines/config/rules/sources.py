@@ -10,6 +10,7 @@ from datetime import datetime
 from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.errors import ConfigError
 from pipelines.config.mapping import LocalTimes
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
 from pipelines.config.rules.statements import Note, NoteReason, RuleDefaults, RuleFile, SourceLocation
 from pipelines.config.rules.tsql_rules import read_tsql_rules
@@ -194,8 +195,8 @@ def note_other_case(files: Iterable[RuleFile], known: Iterable[tuple[str, str]])
                 continue
             said.add(place)
             message = (
-                f"the rules of {'.'.join(place)} count for no endpoint of {'.'.join(meant)}, which catalog "
-                "or snapshots have"
+                f"the rules of {queue_text(place)} count for no endpoint of {queue_text(meant)}, which "
+                "catalog or snapshots have"
             )
             fix = "write instance and database in the same case"
             yield Note(NoteReason.OTHER_CASE, statement.location, message, fix, *place)

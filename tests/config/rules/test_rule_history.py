@@ -55,6 +55,11 @@ def test_a_create_that_says_nothing_and_one_that_says_everything() -> None:
     ]
 
 
+def test_a_refusal_writes_the_database_as_options_take_it() -> None:
+    [refusal] = apply_statements([drop(1, instance="SQL 1", database="D.x")]).refusals
+    assert "DROP 'R' in [SQL 1].[D.x]: there is no such rule" in refusal.message
+
+
 def test_an_alter_keeps_what_it_does_not_mention() -> None:
     #        1      5        9
     # R      [C L * 7)[C * S 7)[* * S 3
