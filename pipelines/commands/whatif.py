@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     as_if = as_if_of(options)
     if as_if is not None and options.baseline == TODAY:
         raise ConfigError(
-            "command line: --baseline today is for rules that always stood; leave out it, or --as-if"
+            "command line: --baseline today is for rules that always stood; leave it out, or --as-if"
         )
     baseline = options.baseline or (TODAY if as_if is None else RECORDED)
     settings = load_settings(options.config, KNOWN_ONLY)
