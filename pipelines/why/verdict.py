@@ -1,12 +1,18 @@
 """The first line of a night and of the page: what is stopped, or how much waits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
-from pipelines.console.wording import count_unmatched, format_count, format_duration, format_list
+from pipelines.console.wording import (
+    count_unmatched,
+    format_count,
+    format_database,
+    format_duration,
+    format_list,
+)
 from pipelines.questions.waiting import seconds_waited
 from pipelines.storage.collect import collect_rows
 from pipelines.why.cause_bits import has_any
@@ -16,6 +22,12 @@ from pipelines.why.places import Place, Row
 UNREACHED = ("rule_newer_than_endpoint", "rule_changed_since")
 """Causes by which a rule does not reach conversations that exist."""
 RULE = ("endpoint_instance", "endpoint_database", "today_rule")
+OF_DATABASES = {
+    "broker_disabled": "Service Broker is off in {}",
+    "broker_changed": "the broker id of {} has changed",
+    "conversations_gone": "all conversations of {} are gone",
+}
+"""What is told of databases, by the cause that names no queue."""
 
 
 def verdict_sentence(
@@ -31,6 +43,7 @@ def verdict_sentence(
     """
     stopped = [(place, cause) for place, cause in findings if cause["severity"] == STOPPED]
     parts = [*_stopped_queues(catalog, stopped), *_unsent(rows, stopped), *_unplaced(stopped)]
+    parts += _stopped_databases(stopped)
     parts = parts or ["Nothing is stopped", _waiting(rows, as_of)]
     if any(cause["code"] in UNREACHED for _, cause in findings):
         parts += _unreached(rows)
@@ -68,6 +81,16 @@ def _unsent(rows: DataFrame, stopped: Sequence[tuple[Place, Row]]) -> list[str]:
 def _unplaced(stopped: Sequence[tuple[Place, Row]]) -> list[str]:
     messages = sum(cause["messages"] for place, cause in stopped if place[0] == "unresolved")
     return [count_unmatched(messages)] if messages else []
+
+
+def _stopped_databases(stopped: Sequence[tuple[Place, Row]]) -> Iterator[str]:
+    """What has happened to databases, whether messages wait in them or not."""
+    for code, told in OF_DATABASES.items():
+        places = [place for place, cause in stopped if cause["code"] == code and place[0] == "receive"]
+        databases = sorted({format_database(place[1:3]) for place in places if not place[3]})
+        if databases:
+            sentence = told.format(format_list(databases))
+            yield f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def _unreached(rows: DataFrame) -> list[str]:

@@ -58,3 +58,12 @@ def test_nothing_is_stopped(draw: Draw) -> None:
     locked = (QUEUE, cause("group_locked", BLOCKED, 1))
     assert verdict(draw, locked) == "Nothing is stopped. 4 messages wait, the oldest 5 h 0 min."
     assert verdict(draw, where="false") == "Nothing is stopped. Nothing waits."
+
+
+def test_a_database_without_messages_is_stopped_too(draw: Draw) -> None:
+    databases: list[Place] = [("receive", "SQL1", name, "") for name in ("B", "A")]
+    findings = [(place, cause("broker_disabled", STOPPED, 0)) for place in databases]
+    findings.append((databases[0], cause("conversations_gone", STOPPED, 0)))
+    assert verdict(draw, *findings, where="false") == (
+        "Service Broker is off in SQL1.A and SQL1.B. All conversations of SQL1.B are gone."
+    )
