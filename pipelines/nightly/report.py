@@ -42,8 +42,8 @@ Row = dict[str, Any]
 T = TypeVar("T")
 FirstRows = tuple[str, list[Row]]
 """A queue or instance, and its first messages."""
-MOST_STATUSES = 10
-"""Texts of transmission_status."""
+MOST_STATUSES = 1000
+"""Kinds of texts of transmission_status that are counted."""
 FIRST_ROWS = 3
 """Messages of each schedule."""
 

@@ -30,6 +30,8 @@ from pipelines.why.view import format_place
 Row = dict[str, Any]
 MOST_WAITING = 6
 """Queues and sending instances that are printed."""
+MOST_STATUSES = 10
+"""Kinds of texts of transmission_status that are printed."""
 MOST_FINDINGS = 5
 """Notes and changes that are printed."""
 WAITING = Table(
@@ -80,12 +82,18 @@ def print_summary(
     _print_changes(console, found.shown_changes, command)
     for line in found.leaks:
         console.write_line(f"{line}: {command('leaks')}")
-    print_statuses(console, found.statuses)
+    print_statuses(console, found.statuses[:MOST_STATUSES])
+    if more := found.statuses[MOST_STATUSES:]:
+        messages = format_count(sum(row["messages"] for row in more), "message")
+        console.write_line(f"  and {len(more):,} more kinds, {messages}: {command('waiting')}")
     print_unresolved(console, found.unresolved, settings.catalog, settings.catalog_path)
     if found.notes:
         console.print("Note", style="bold")
-    for note in found.notes if verbose else found.notes[:MOST_FINDINGS]:
+    shown = found.notes if verbose else found.notes[:MOST_FINDINGS]
+    for note in shown:
         console.write_line(f"- {note}")
+    if more_notes := len(found.notes) - len(shown):
+        console.write_line(f"and {format_count(more_notes, 'more note')}: nightly --verbose prints all")
     if found.expectations:
         print_expectations(console, found.expectations, as_of)
     _print_waits(console, found.waits, as_of, command)

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import command_line, name_command
-from pipelines.nightly.summary import MOST_WAITING, print_summary
+from pipelines.nightly.summary import MOST_STATUSES, MOST_WAITING, print_summary
 from pipelines.storage.ages import read_ages
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import first_findings
@@ -60,7 +60,9 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         group("OrderQueue", 99, **of_as_of(NIGHT_BEFORE)),
     ]
     short, text, config = printed(session, tmp_path, written, capsys)
-    assert [line for line in short.splitlines() if line not in text.splitlines()] == []
+    assert [line for line in short.splitlines() if line not in text.splitlines()] == [
+        "and 1 more note: nightly --verbose prints all"
+    ]
     assert "Events so far" not in short
     assert "First rows" not in short
     assert table_rows(text, "Events so far") == [["message_events", "20", "14", "2", "4"]]
@@ -123,3 +125,13 @@ def test_a_run_without_anything_says_so(
     assert "No queue and no instance has a message that waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text
     assert "First rows" not in text
+
+
+def test_kinds_of_texts_that_are_not_printed_are_counted(
+    embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [f"Text {letter * 3}" for letter in "abcdefghijkl"]
+    rows = [sent(number, why_still_here=text) for number, text in enumerate(texts, 1)]
+    short, _, _ = printed(embedded, tmp_path, {"transmission_schedule": rows}, capsys)
+    assert short.count("1 message: Text") == MOST_STATUSES
+    assert f"  and 2 more kinds, 2 messages: {name_command('waiting')}" in short
