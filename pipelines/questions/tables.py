@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from pipelines.blocks.tables import KIND_COLUMNS, Column, Row, Table, age_column, column, place_column
 from pipelines.questions.open_messages import RECEIVE, Schedule
@@ -153,11 +154,17 @@ def _block(row: Row) -> str | None:
     return None if row["block"] is None else f"block {row['block']}"
 
 
+def _to_service(row: Row) -> tuple[Any, ...]:
+    """Return the service with its instance and database, or alone where several could have it."""
+    return (row["to_service"],) if row.get("destination_of") else tuple(row[key] for key in TO_SERVICE)
+
+
 def _destinations(row: Row) -> str | None:
     """Say which databases could be the destination, if there are several."""
     return f"in {row['destination_of']}" if row.get("destination_of") else None
 
 
+TO_SERVICE = ("destination_instance", "destination_database", "to_service")
 SENT = Table(
     "sent",
     "Sent next",
@@ -169,10 +176,7 @@ SENT = Table(
         column("Contract", "name", "contract"),
         _with_remark(column("From service", "name", "from_service"), "forwarded", _forwarded),
         column("From database", "name", "database", is_detail=True),
-        replace(
-            place_column("To service", ("destination_instance", "destination_database", "to_service")),
-            remark=_destinations,
-        ),
+        Column("To service", "place", _to_service, TO_SERVICE, remark=_destinations),
         column("Message type", "name", "message_type"),
         column("Number", "level", "message_sequence_number"),
         column("Conversation", "id", "conversation_id", is_detail=True),

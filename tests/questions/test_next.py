@@ -121,7 +121,7 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
     print_next({"as_of": AS_OF, "instance": "SQL1", "next": rows, "held_back": {}})
     said = capsys.readouterr().out
     assert "Sent next at 2026-11-20T13:00:00Z: SQL1 (Contract Contract, Message type Order)" in said
-    to, target = "SQL2.C.TargetService", "?.C.TargetService (in one of C and D)"
+    to, target = "SQL2.C.TargetService", "TargetService (in one of C and D)"
     service = "InitiatorService"
     assert cells(said) == [
         ["1", "5", "2026-11-20T12:01:00Z", service, to, "4", "m1"],

@@ -196,7 +196,7 @@ def test_a_destination_that_several_databases_could_be(tmp_path: Path) -> None:
     [line] = project.ask("next", "--transmission", "--instance", "SQL1")["next"]
     assert line["destination_of"] == "one of JobDB1, JobDB2, JobDB3"
     told = project.job("next", "--transmission", "--instance", "SQL1", "--wide")
-    assert "TargetService in one of JobDB1, JobDB2, JobDB3" in told.out
+    assert "TargetService (in one of JobDB1, JobDB2, JobDB3)" in told.out
     [row] = project.table("transmission_schedule")
     assert (row["destination_instance"], row["destination_database"], row["waits_for"]) == (None,) * 3
     assert (row["database"], row["position"]) == ("DeskDB", 1)
