@@ -2,13 +2,18 @@
 
 import csv
 import json
-from datetime import UTC, datetime
+import random
+from dataclasses import astuple, dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from pipelines.config.captures.clocks import ShownClock
 from pipelines.config.errors import ConfigError
@@ -144,3 +149,115 @@ rules:
         (tmp_path / "settings.yaml").write_text(settings % written)
         with pytest.raises(ConfigError, match=said):
             load_settings(tmp_path / "settings.yaml")
+
+
+SERVICES = ("//A", "//B", None)
+LEVELS = range(1, 11)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule says; None is ANY."""
+
+    contract: str | None
+    local: str | None
+    remote: str | None
+    level: int
+
+
+@dataclass
+class Server:
+    """The rules of two databases, changed at random, and the log that a trigger wrote of it."""
+
+    draw: random.Random
+    rules: dict[tuple[str, str], Rule] = field(default_factory=dict)
+    began: dict[tuple[str, str], datetime] = field(default_factory=dict)
+    versions: list[tuple[Any, ...]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def change(self, moment: datetime) -> None:
+        """Carry out a statement that the engine does not refuse, and log it."""
+        database, name = self.draw.choice(["Claims", "Policy"]), self.draw.choice(["Gold", "Silver", "a]b"])
+        key, quoted = (database, name), f"[{name.replace(']', ']]')}]"
+        if key in self.rules and self.draw.random() < 0.3:
+            text = f"DROP BROKER PRIORITY {quoted};"
+            self.end(key, moment)
+        else:
+            verb = "ALTER" if key in self.rules else "CREATE"
+            contract, local, remote = (self.draw.choice(SERVICES) for _ in range(3))
+            rule = Rule(contract, local, remote, self.draw.choice(LEVELS))
+            others = [each for place, each in self.rules.items() if place[0] == database and place != key]
+            # The engine refuses criteria that another rule has; an ALTER without a change is no version.
+            if rule == self.rules.get(key) or any(astuple(rule)[:3] == astuple(each)[:3] for each in others):
+                return
+            text = f"{verb} BROKER PRIORITY {quoted} FOR CONVERSATION\nSET ({', '.join(criteria(rule))})"
+            if verb == "ALTER":
+                self.end(key, moment)
+            self.rules[key], self.began[key] = rule, moment
+        self.log(moment, database, text)
+
+    def end(self, key: tuple[str, str], moment: datetime | None) -> None:
+        """Note the version of a rule that ends."""
+        self.versions.append((*key, *astuple(self.rules.pop(key)), self.began.pop(key), moment))
+
+    def log(self, moment: datetime, database: str, text: str) -> None:
+        """Write a row, with the local time of the server."""
+        local = moment.astimezone(ZoneInfo("Europe/Berlin")).replace(tzinfo=None)
+        row = {"PostTime": local.isoformat(timespec="milliseconds"), "ServerName": "SQL1"}
+        self.rows.append({**row, "DatabaseName": database, "CommandText": text})
+
+
+def criteria(rule: Rule) -> list[str]:
+    """What a statement sets: an ALTER leaves out nothing, as what it leaves out stays."""
+    names = {"CONTRACT_NAME": rule.contract, "LOCAL_SERVICE_NAME": rule.local}
+    found = [f"{name} = {'ANY' if value is None else f'[{value}]'}" for name, value in names.items()]
+    remote = "ANY" if rule.remote is None else f"N'{rule.remote}'"
+    return [*found, f"REMOTE_SERVICE_NAME = {remote}", f"PRIORITY_LEVEL = {rule.level}"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 100_000), form=st.sampled_from(["csv", "jsonl", "parquet"]))
+def test_the_history_is_that_of_the_server(seed: int, form: str) -> None:
+    """Rows stand in two files in any order, some of them in both, beside statements about other things."""
+    draw = random.Random(seed)
+    server = Server(draw)
+    moment = datetime(2026, 3, 1, tzinfo=UTC)
+    for _ in range(draw.randrange(25)):
+        # A day and more apart, for a local time that is shown twice may change the order of two rows.
+        moment += timedelta(milliseconds=draw.randrange(86_400_000, 30 * 86_400_000))
+        if moment.astimezone(ZoneInfo("Europe/Berlin")).hour != 2:
+            server.change(moment)
+        if draw.random() < 0.2:
+            server.log(moment, "Claims", "CREATE TABLE t (a int)")
+    for key in list(server.rules):
+        server.end(key, None)
+    draw.shuffle(server.rows)
+    middle = len(server.rows) // 2
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "log").mkdir()
+        for number, rows in enumerate((server.rows[: middle + 2], server.rows[middle:])):
+            write_rows(folder / "log" / f"{number}.{form}", rows)
+        (folder / "settings.yaml").write_text(
+            "warehouse: w\ncatalog: catalog.yaml\n"
+            "inputs: {endpoint_events: {path: e, format: json}, message_events: {path: m, format: json}}\n"
+            "rules: [{path: log, format: ddl-log, zone: Europe/Berlin}]\n"
+        )
+        databases = "[{name: Claims}, {name: Policy}]"
+        (folder / "catalog.yaml").write_text(f"instances: [{{name: SQL1, databases: {databases}}}]\n")
+        found = load_settings(folder / "settings.yaml").rule_history
+    assert sorted(map(repr, map(astuple, found))) == sorted(repr(("SQL1", *each)) for each in server.versions)
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows in the form of the path's ending."""
+    names = ("PostTime", "ServerName", "DatabaseName", "CommandText")
+    if path.suffix == ".csv":
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            writer.writerows([names, *([row[name] for name in names] for row in rows)])
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in names}
+        pq.write_table(pa.table(columns), path)
