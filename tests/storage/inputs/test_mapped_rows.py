@@ -254,12 +254,30 @@ def test_rows_of_later_versions_of_a_delta_table_are_numbered_by_version(source:
     assert column(both, "event_id") == column(last, "event_id") * 2
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+FORMATS = ["csv", "json", "parquet", "delta"]
+
+
+def written(source: Source, format: str, *rows: dict[str, Any]) -> tuple[InputFile, Path]:
+    """Rows in a format: the file or table, and the file with the rows."""
+    path = source.folder / f"1.{format}"
+    if format == "csv":
+        header, *lines = [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
+        file = source.csv(*lines, header=header)
+        return file, Path(file.path)
+    if format == "json":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif format == "parquet":
+        pq.write_table(pa.Table.from_pylist(list(rows)), path)
+    else:
+        write_deltalake(path, pa.Table.from_pylist(list(rows)))
+        return InputFile(SOURCE, str(path), version=0), next(path.glob("*.parquet"))
+    return InputFile(SOURCE, str(path)), path
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_column_that_is_not_there_is_named_with_the_nearest(source: Source, format: str) -> None:
-    header = ("At", "conversation", "Side", "Number", "Type", "Body")
-    file = source.csv(ROW, header=header)
-    if format == "parquet":
-        pq.write_table(pa.table({name: [""] for name in header}), file.path)
+    row = dict(zip(("At", "conversation", "Side", "Number", "Type", "Body"), ROW, strict=True))
+    file, _ = written(source, format, row)
     with pytest.raises(InputError) as error:
         source.read(file, format=format)
     place = ":1" if format == "csv" else ""
@@ -267,3 +285,27 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest(source: Source, fo
         "message_events/audit lacks what its mapping names; correct inputs.message_events:\n"
         f"  {file.path}{place}: column Conversation of the mapping is not there; did you mean 'conversation'?"
     )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_values_that_are_too_large_are_unreadable(source: Source, format: str) -> None:
+    row = dict(zip(HEADER, ROW, strict=True))
+    large, late = row | {"Number": "18446744073709551616"}, row | {"At": "2026-13-20 10:00:00"}
+    file, _ = written(source, format, large, late)
+    found = source.read(file, format=format)
+    assert sorted(str(each) for each in column(found, "unreadable")) == ["event_time", NUMBER]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_last_row_that_is_half_written(source: Source, format: str) -> None:
+    """A line is broken; a file that has its columns at its end can't be read at all."""
+    row = dict(zip(HEADER, ROW, strict=True))
+    file, path = written(source, format, row, row)
+    content = path.read_bytes()
+    if format in ("csv", "json"):
+        path.write_bytes(content[:-8])
+        assert sorted(column(source.read(file, format=format), "broken")) == [False, True]
+    else:
+        path.write_bytes(content[: len(content) // 2])
+        with pytest.raises(Exception, match=r"(?i)parquet"):
+            source.read(file, format=format)
