@@ -74,7 +74,9 @@ def given_text(value: Column, type: str, *, is_length: bool) -> Column:
             return byte_length(value).cast("string")
         return F.octet_length(value if type == "binary" else value.cast("string")).cast("string")
     if type == "timestamp":
-        return F.concat(value.cast("string"), F.lit("Z"))
+        # The embedded engine writes the local time of a zone that the file names.
+        utc = F.timestamp_micros(F.unix_micros(value))
+        return F.concat(utc.cast("string"), F.lit("Z"))
     if type == "binary":
         return F.concat(F.lit("0x"), F.hex(value))
     if type in ("double", "float"):
