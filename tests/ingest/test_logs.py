@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,39 @@ def test_a_last_row_that_is_half_written(log: Log) -> None:
         path.write_bytes(content[: len(content) // 2])
         with pytest.raises(Exception, match=r"(?i)parquet"):
             log.rows("endpoint_events")
+
+
+LOCAL = datetime(2026, 11, 20, 10, 0, 0, 123000)
+EARLIER = LOCAL - timedelta(hours=1)
+
+
+def write_times(log: Log, type: pa.DataType) -> None:
+    """Write a row whose time has a type."""
+    row = {name: [value] for name, value in ENDED.items() if name != "StartTime"}
+    times = pa.array([LOCAL.replace(tzinfo=UTC) if type.tz else LOCAL], type)
+    pq.write_table(pa.table({**row, "StartTime": times}), log.folder / "1.parquet")
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        (pa.timestamp("us"), EARLIER),
+        (pa.timestamp("ms"), EARLIER),
+        (pa.timestamp("us", "UTC"), LOCAL),
+        (pa.timestamp("us", "Europe/Berlin"), LOCAL),
+    ],
+)
+def test_a_time_whose_type_has_no_zone_is_local(
+    session: SparkSession, tmp_path: Path, type: pa.DataType, expected: datetime
+) -> None:
+    log = Log(session, tmp_path, "parquet")
+    write_times(log, type)
+    [found] = map_log(log.read(), log.reading, "endpoint_events", has_broken=True).collect()
+    assert found["event_time"] == expected
+
+
+def test_times_in_nanoseconds_are_refused(session: SparkSession, tmp_path: Path) -> None:
+    log = Log(session, tmp_path, "parquet")
+    write_times(log, pa.timestamp("ns"))
+    with pytest.raises(InputError, match=r"StartTime is timestamp\[ns\], which no engine reads; write it as"):
+        log.read()

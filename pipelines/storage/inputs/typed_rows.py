@@ -37,6 +37,8 @@ SPARK_TYPES = {
     pa.date32(): "date",
 }
 """What Spark calls a Parquet column that pyarrow gives this type; others keep pyarrow's name."""
+NANOSECONDS = "timestamp[ns"
+"""How pyarrow's name of a type begins that counts nanoseconds."""
 
 
 def read_delta(rows: DataFrame, contract: EventContract, where: str) -> DataFrame:
@@ -95,6 +97,11 @@ def footer_problems(
         return None, [f"{path}: not a readable Parquet file ({first_line(error)})"]
     if twice := _named_twice(schema.names, list(contract.in_files.values())):
         return schema, [f"{path}: column {name} is there twice; write it once" for name in twice]
+    if contract.is_mapped and (too_fine := [name for name in types if types[name].startswith(NANOSECONDS)]):
+        return schema, [
+            f"{path}: column {name} is {types[name]}, which no engine reads; write it as timestamp[us]"
+            for name in too_fine
+        ]
     if may_lack:
         types = {**{contract.in_files[column.name]: column.type for column in contract.columns}, **types}
     return schema, [f"{path}: {difference}" for difference in differences(contract, types)]
