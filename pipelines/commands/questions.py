@@ -16,7 +16,8 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import FORMS, QueueFilter
 from pipelines.config.snapshots.server import queue_schemas
 from pipelines.console.tables import print_answer
-from pipelines.console.terminal import open_console, to_json
+from pipelines.console.terminal import escape_line, open_console, to_json
+from pipelines.console.wording import format_database, format_list
 from pipelines.expectations.read import not_met, read_expectations, report_expectations
 from pipelines.expectations.view import print_expectations
 from pipelines.questions.coverage import report_coverage
@@ -133,8 +134,17 @@ EXPECT = Question(
 def _show_coverage(rows: Sequence[Mapping[str, Any]], asked: Asked) -> None:
     console = open_console()
     print_answer(console, RULES.with_title(f"{RULES.title}, {format_instant(asked.as_of)}"), rows)
-    if any(row["candidates"] for row in rows):
-        console.print("Candidates gave these levels if they were there when the endpoints were created.")
+    for row in rows:
+        if row["candidates"]:
+            rules = format_list([f"{each['rule_name']} ({each['level']})" for each in row["candidates"]])
+            database = format_database((row["instance"], row["database"]))
+            console.print(
+                escape_line(
+                    f"{database}: the server's levels may come from {rules}, if these rules were there when "
+                    "the endpoints were created."
+                ),
+                soft_wrap=True,
+            )
 
 
 COVERAGE = Question(

@@ -32,6 +32,16 @@ def _rule(row: Row) -> str:
     return "the server's level, no rule" if row["level"] is None else "default, no rule matched"
 
 
+def _second(name: str) -> Callable[[Row], Any]:
+    """A moment without fractions of its second; the page has moments as text, and cuts them itself."""
+
+    def value(row: Row) -> Any:
+        moment = row[name]
+        return moment.replace(microsecond=0) if isinstance(moment, datetime) else moment
+
+    return value
+
+
 def _candidates(row: Row) -> str | None:
     return ", ".join(f"{each['level']}: {each['rule_name']}" for each in row["candidates"]) or None
 
@@ -48,10 +58,9 @@ RULES = Table(
     "rules",
     "Rules and what they decide",
     [
-        Column("Rule", "name", _rule, ("rule_name", "level")),
+        Column("Rule", "name", _rule, ("rule_name", "level"), remark=_remark),
         DATABASE,
         column("Level", "level", "level"),
-        Column("Remark", "text", _remark, is_flagged=lambda row: True),
         Column(
             "Valid from",
             "moment",
@@ -61,11 +70,11 @@ RULES = Table(
         # Only a snapshot shows these rules; they may be older.
         Column("First seen at", "moment", lambda row: row["valid_from"] if row["first_seen"] else None),
         column("Endpoints", "count", "endpoints"),
-        column("Conversations", "count", "conversations"),
+        column("Conversations", "count", "conversations", is_detail=True),
         column("Messages of the night", "count", "messages"),
         column("Open messages", "count", "open_messages"),
-        column("Last used", "moment", "last_use"),
-        Column("Candidates", "text", _candidates, ("candidates",)),
+        Column("Last used", "moment", _second("last_use"), ("last_use",)),
+        Column("Candidates", "text", _candidates, ("candidates",), is_detail=True),
     ],
     first="first rule versions by database and name",
 )

@@ -36,7 +36,15 @@ def shown(row: Row, *heads: str) -> list[object]:
     ],
 )
 def test_a_rule_has_a_remark(changed: Row, rule: str, remark: str | None) -> None:
-    assert shown({**RULE, **changed}, "Rule", "Remark") == [rule, remark]
+    first = RULES.columns[0]
+    assert (first.value({**RULE, **changed}), first.remark({**RULE, **changed})) == (rule, remark)
+
+
+def test_moments_of_rules_have_whole_seconds() -> None:
+    """The page has them as text."""
+    moment = NOON.replace(microsecond=10_000)
+    assert shown({**RULE, "last_use": moment}, "Last used") == [NOON]
+    assert shown({**RULE, "last_use": "2026-11-20T12:00:00.01Z"}, "Last used") == ["2026-11-20T12:00:00.01Z"]
 
 
 def test_what_only_a_snapshot_shows_is_dated_apart() -> None:
