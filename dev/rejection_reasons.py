@@ -5,7 +5,7 @@
 
 import sys
 
-from pipelines.ingest.reasons import REASONS
+from pipelines.ingest.reasons import REASONS, SNAPSHOT_REASONS
 
 INTRODUCTION = """\
 ## Reasons of rejected rows
@@ -14,15 +14,6 @@ Of events, column `reason` of [rejected_events](#rejected_events):"""
 
 OF_SNAPSHOTS = """\
 Rows of [snapshots](snapshots.md) have the first three and these:"""
-
-SNAPSHOT_REASONS = {
-    "repeated_handle": "conversation_endpoints has the handle twice, in different rows; none of them counts",
-    "unknown_contract": "the snapshot's own view of contracts lacks the id",
-    "unknown_service": "the snapshot's own view of services lacks the id",
-    "unknown_queue": "the snapshot's own view of queues lacks the id",
-    "unknown_state": "none of SO, SI, CO, ER, DI, DO, CD",
-    "priority_out_of_range": "not 1 to 10",
-}
 
 
 def rejection_reasons() -> str:

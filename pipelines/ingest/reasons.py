@@ -1,5 +1,6 @@
 """Why a row cannot be an event."""
 
+import re
 from datetime import date
 from functools import reduce
 from operator import or_
@@ -38,6 +39,27 @@ REASONS = {
     "content](operations.md#duplicates)",
 }
 """Every reason of events in `rejected_events`, with its line in the data dictionary."""
+SNAPSHOT_REASONS = {
+    "repeated_handle": "conversation_endpoints has the handle twice, in different rows; none of them counts",
+    "unknown_contract": "the snapshot's own view of contracts lacks the id",
+    "unknown_service": "the snapshot's own view of services lacks the id",
+    "unknown_queue": "the snapshot's own view of queues lacks the id",
+    "unknown_state": "none of SO, SI, CO, ER, DI, DO, CD",
+    "priority_out_of_range": "not 1 to 10",
+}
+"""Further reasons of rows of snapshots, with their lines in the data dictionary."""
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+"""A link of the data dictionary."""
+OF_COLUMN = "<column>"
+
+
+def explain_reason(reason: str) -> str | None:
+    """Say in plain text what a reason means; None if this version does not have it."""
+    meanings = REASONS | SNAPSHOT_REASONS
+    for name, meaning in meanings.items():
+        if reason == name or (OF_COLUMN in name and reason.startswith(name.removesuffix(OF_COLUMN))):
+            return LINK.sub(r"\1", meaning).replace("`", "")
+    return None
 
 
 def with_reasons(

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.blocks.tables import KIND_COLUMNS, Column, Row, Table, age_column, column, place_column
+from pipelines.ingest.reasons import explain_reason
 from pipelines.questions.open_messages import RECEIVE, Schedule
 
 BY_COLUMNS = {
@@ -215,6 +216,7 @@ REJECTED = Table(
         column("Reason", "name", "reason"),
         column("Input", "name", "source"),
         column("Rows", "count", "events"),
+        Column("Meaning", "text", lambda row: explain_reason(row["reason"]), ("reason",)),
         Column("Last met by a run of", "moment", lambda row: row.get("last_seen"), ("last_seen",)),
     ],
     first="most frequent reasons",

@@ -3,8 +3,8 @@
 import inspect
 import re
 
-from dev.rejection_reasons import SNAPSHOT_REASONS, rejection_reasons
-from pipelines.ingest.reasons import REASONS
+from dev.rejection_reasons import rejection_reasons
+from pipelines.ingest.reasons import REASONS, SNAPSHOT_REASONS
 from pipelines.ingest.snapshots import validation
 
 

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from pipelines.ingest.reasons import REASONS, with_reasons
+from pipelines.ingest.reasons import REASONS, explain_reason, with_reasons
 from schemas.events import CONTRACTS, CREATIONS, MOVE, EventContract
 from schemas.table import optional, required
 from tests.support.drawn import Draw
@@ -89,3 +89,11 @@ def test_what_the_inputs_require() -> None:
 
 def test_every_reason_is_explained_in_a_line() -> None:
     assert all(text and "\n" not in text for text in REASONS.values())
+
+
+def test_a_reason_is_explained_in_plain_text() -> None:
+    assert explain_reason("line_too_long") == "more bytes than quality.max_line_bytes"
+    assert explain_reason("handle_unknown") == "no endpoint has had the row's handle for 31 days"
+    assert explain_reason("missing_message_id") == "null where the event type needs a value"
+    assert explain_reason("unknown_queue") == "the snapshot's own view of queues lacks the id"
+    assert explain_reason("of_an_older_version") is None
