@@ -1,5 +1,6 @@
 """`priorities check`: a line for each thing, and the exit code of the job that would meet it first."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from deltalake import write_deltalake
 from pipelines import cli
 from pipelines.config.find_settings import VARIABLE
 from pipelines.engine import environment
+from tests.support.factories import endpoint_event
 from tests.support.processes import ROOT, ended
 
 HEADER = "event_id,event_time\n"
@@ -69,6 +71,7 @@ def test_no_settings_at_all(project: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ("json", "a", '{"event_id": "1"\n', ":1: is no JSON object; write one object a line"),
         ("json", "a", '{"event_id": 1}\n', ":1: field event_id is 1; it must be string"),
+        ("json", "a", '{"event_id": "1"}\n', "a: field instance is in none of the first 20 lines"),
         ("csv", "a", HEADER, "the header has only event_id and event_time of the 13 columns"),
         ("parquet", "a", "no file of that", "not a readable Parquet file"),
         ("json", "a.gz", '{"event_id": "1"}\n', "it is not compressed, although its name ends .gz"),
@@ -85,6 +88,15 @@ def test_columns_that_break_the_contract(
     code, lines = check(capsys)
     assert code == 3
     assert any(line.startswith("ERROR") and says in line for line in lines["inputs"]), lines["inputs"]
+
+
+def test_lines_that_a_run_rejects_are_no_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    event = json.dumps(endpoint_event(), default=str)
+    lines = [event, '{"event_id": "2"', "[]", '{"event_id": "3"}']
+    (project / "events" / "endpoint_events" / "a").write_text("\n".join(lines) + "\n")
+    code, found = check(capsys)
+    assert code == 0
+    assert found["inputs"][0].startswith("ok    endpoint_events: 1 file with the columns of the contract")
 
 
 def check_expectations(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:

@@ -109,27 +109,41 @@ def column_names(path: str, format: Format, known: Collection[str] = ()) -> list
 
 
 def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
-    """What the first lines of a file of JSON lines lack, or have of another type."""
+    """What stops a run in the first lines of a file of JSON lines.
+
+    That is a field of another type. A line that is no object, or lacks a field, is a row that a run rejects:
+    it counts here if all of these lines are so.
+    """
     if contract.is_mapped:
         return lacking_fields(path, contract)
-    for number, line in enumerate(first_lines(path, LINES), 1):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
-            return [f"{path}:{number}: is no JSON object; write one object a line"]
-        if problems := _problems_of_row(row, contract):
-            return [f"{path}:{number}: {problem}" for problem in problems]
-    return []
+    lines = [_row_of(line) for line in first_lines(path, LINES)]
+    rows = {number: row for number, row in enumerate(lines, 1) if row is not None}
+    if lines and not rows:
+        return [f"{path}:1: is no JSON object; write one object a line"]
+    for number, row in rows.items():
+        if mistyped := _mistyped(row, contract):
+            return [f"{path}:{number}: {problem}" for problem in mistyped]
+    return [
+        f"{path}: field {column.name} is in none of the first {LINES} lines; it must be {column.type}"
+        for column in contract.columns
+        if rows and not column.nullable and all(row.get(column.name) is None for row in rows.values())
+    ]
 
 
-def _problems_of_row(row: dict[str, Any], contract: EventContract) -> list[str]:
+def _row_of(line: str) -> dict[str, Any] | None:
+    """The object of a line; None if it is none."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _mistyped(row: dict[str, Any], contract: EventContract) -> list[str]:
+    """The fields that have a value of another type than their column."""
     problems = []
     for column in contract.columns:
         value, wanted = row.get(column.name), JSON_TYPES.get(column.type, str)
-        if value is None and not column.nullable:
-            problems.append(f"field {column.name} is missing; it must be {column.type}")
-        elif value is not None and type(value) is not wanted:
+        if value is not None and type(value) is not wanted:
             problems.append(f"field {column.name} is {json.dumps(value)}; it must be {column.type}")
     return problems
