@@ -45,4 +45,9 @@ def canonical_text(id: str) -> str:
     return bare[:_BARE_LENGTH].upper() + bare[_BARE_LENGTH:]
 
 
+def is_guid(id: str | None) -> bool:
+    """Whether an id is a GUID as servers write it, without a part that this project adds."""
+    return id is not None and re.fullmatch(_BARE, id) is not None
+
+
 _PATTERN = re.compile(_GUID.removeprefix("^").removesuffix(r"\z"))

@@ -23,6 +23,7 @@ WON = {
     "level": 9,
 }
 OFF = {"instance": "SQL1", "database": "B", "queue": "Q", "_is_seen": False, "_is_unknown": False}
+OF_GROUP = {"_instance": "SQL1", "_database": "B", "_queue": "Q]"}
 
 
 def occurrence(kind: str, *rows: dict[str, Any], messages: int, honors: bool = True) -> Occurrence:
@@ -190,3 +191,13 @@ def test_a_near_name_is_told_in_words() -> None:
         "1 message would have level 9 by rule 'Gold', but the rule's local service is 'Stok', and the "
         "endpoint's is 'Stock'"
     )
+
+
+@pytest.mark.parametrize("group", ["5F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F3", "g'; DROP TABLE t --"])
+def test_messages_that_were_rolled_back_are_looked_at_and_not_received(group: str) -> None:
+    at = occurrence("receive", {**OF_GROUP, "_conversation_group_id": group, "messages": 1}, messages=1)
+    action = BY_CODE["rolled_back"].action(at)
+    look = f"USE [B]; SELECT * FROM [Q]]] WITH (NOLOCK) WHERE conversation_group_id = '{group}'"
+    assert action.endswith(look) == ("DROP" not in group)
+    assert "DROP" not in action
+    assert "RECEIVE" not in action

@@ -5,6 +5,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import SINCE_UNKNOWN
+from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queue_name
@@ -22,6 +23,7 @@ from pipelines.why.causes.cause import (
     same,
 )
 from pipelines.why.places import Row
+from schemas.ids import is_guid
 from schemas.keys import GROUP, QUEUE
 
 SILENCE = {
@@ -238,14 +240,18 @@ class RolledBack(Cause):
     """A message of a queue was received and rolled back.
 
     To do: mend the reader. After five rollbacks in a row the server turns the queue off, unless its
-    POISON_MESSAGE_HANDLING is off ("CREATE QUEUE").
+    POISON_MESSAGE_HANDLING is off ("CREATE QUEUE"). The action prints a SELECT that shows the messages of the
+    group and takes none.
     """
 
     code = "rolled_back"
     are_details_few = False
     severity = BLOCKED
     condition = "times is not null and kind <> 'transmission'"
-    columns = same("message_id", "times", "last_transaction_id")
+    columns = {
+        **same("message_id", "times", "last_transaction_id"),
+        **{f"_{name}": name for name in GROUP},
+    }
     greatest = "times"
 
     def sentence(self, at: Occurrence) -> str:
@@ -256,9 +262,17 @@ class RolledBack(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return (
+        mend = (
             "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off, "
             "unless POISON_MESSAGE_HANDLING of the queue is off"
+        )
+        instance, database, queue, group = (at.first[f"_{name}"] for name in GROUP)
+        if not is_guid(group):
+            return mend
+        name = quote_queue(queue, at.teller.schema_of_queue(instance, database, queue))
+        return (
+            f"{mend}; a SELECT shows the messages of its group, and takes none: USE {quote_name(database)}; "
+            f"SELECT * FROM {name} WITH (NOLOCK) WHERE conversation_group_id = '{group}'"
         )
 
 
