@@ -124,7 +124,11 @@ def test_numbers_with_a_point_and_blank_texts(log: Log) -> None:
 
 
 def test_classes_and_subclasses_that_no_event_has_are_counted(log: Log) -> None:
-    unknown = [{"EventClass": 12}, {"EventClass": 124, "EventSubClass": 99}, {"EventClass": None}]
+    unknown: list[Values] = [
+        {"EventClass": 12},
+        {"EventClass": 124, "EventSubClass": 99},
+        {"EventClass": None},
+    ]
     log.write(ENDED, *[ENDED | each for each in unknown], ENDED | {"EventClass": 140})
     counts = count_classes(log.read(), log.reading)
     assert counts == {"other_events": 3, "forwarding_dropped": 1}
