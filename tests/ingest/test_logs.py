@@ -119,8 +119,8 @@ def test_numbers_with_a_point_and_blank_texts(log: Log) -> None:
     assert values(ended, *names) == ("Claims", None, 7, "900", "12", None)
     assert alone["transaction"] is None
     [started] = log.rows("queue_events")
-    names = ("database", "queue", "running_tasks", "class", "reasons")
-    assert values(started, *names) == ("Claims", "Intake", 3, "163_1", None)
+    of_queue = ("database", "queue", "running_tasks", "class", "reasons")
+    assert values(started, *of_queue) == ("Claims", "Intake", 3, "163_1", None)
 
 
 def test_classes_and_subclasses_that_no_event_has_are_counted(log: Log) -> None:
