@@ -62,16 +62,30 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 
 
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
-    """Count the batches of events that came in after an as_of was published last: its tables lack them."""
+    """Count the batches of events that came in after an as_of was published last: its tables lack them.
+
+    Raises:
+        UnpublishedError: as `last_batch_of`.
+    """
     covered = last_batch_of(warehouse, as_of)
     came = {row["batch"] for row in read_completed_batches(warehouse).batches}
     return sum(batch > covered for batch in came)
 
 
 def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
-    """The last batch that an as_of was published with; 0 if that was before any."""
+    """The last batch that an as_of was published with; 0 if that was before any.
+
+    Raises:
+        UnpublishedError: `runs` has no published run of this as_of.
+    """
     runs = read_published_runs(warehouse, "as_of", "last_batch")
-    return max(row["last_batch"] or 0 for row in runs if row["as_of"] == as_of)
+    batches = [row["last_batch"] or 0 for row in runs if row["as_of"] == as_of]
+    if not batches:
+        raise UnpublishedError(
+            f"{warehouse.root}/{RUNS.name} has no published run of {format_instant(as_of)}; run "
+            f"{command_line('nightly', '--as-of', format_instant(as_of))} first"
+        )
+    return max(batches)
 
 
 def newest_data_at(runs: Iterable[Mapping[str, Any]], as_of: datetime) -> datetime | None:

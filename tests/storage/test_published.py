@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.config.errors import UnpublishedError
 from pipelines.config.instants import AsOf
 from pipelines.storage.published import batches_since, published_as_of
 from tests.support.factories import at, catalog
@@ -19,6 +20,8 @@ def test_all_batches_came_after_a_run_before_the_first_one(session: SparkSession
     runs = [ended_run("empty", at(), last_batch=None), ended_run("later", at(day=1), last_batch=1)]
     warehouse = warehouse_of(session, tmp_path, {"batches": batches, "runs": runs})
     assert [batches_since(warehouse, at(day=day)) for day in (0, 1)] == [2, 1]
+    with pytest.raises(UnpublishedError, match=r"runs has no published run of 2026-11-22T12:00:00Z; run "):
+        batches_since(warehouse, at(day=2))
 
 
 @pytest.mark.parametrize(
