@@ -186,7 +186,9 @@ class Truth:
                     if self._was_there(place, first_sent[row.id], endpoint, as_of):
                         rows.setdefault(row.id, (row, endpoint))
             for id, (row, endpoint) in rows.items():
-                if endpoint is None or id in arrived or self._is_dropped(row, self.sent[id][-1][0], as_of):
+                # A restore can give the number again: what was sent later says nothing of as_of.
+                shown_at = max(moment for moment, at in self.sent[id] if at < as_of)
+                if endpoint is None or id in arrived or self._is_dropped(row, shown_at, as_of):
                     continue
                 found.append((place, base, replace(row, at=first_sent[id]), endpoint))
         answer = []
