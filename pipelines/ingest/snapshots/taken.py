@@ -1,5 +1,6 @@
 """Which snapshots and captures a warehouse has taken, and whether their files are still what they were."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -220,8 +221,11 @@ def _capture_rows(
     """Rows of `captures`; a catalog stands in the first row that has it."""
     there = set[str]()
     if captures and warehouse.exists(CAPTURES):
-        kept = warehouse.read(CAPTURES).where(F.col("batch") < number)
-        there = {hash for row in collect_rows(kept) for hash in KnownCapture.of_row(row).catalogs}
+        # Of many captures few have a catalog that none before them had.
+        kept = warehouse.read(CAPTURES).where((F.col("batch") < number) & (F.col("catalogs") != "{}"))
+        there = {
+            hash for row in collect_rows(kept.select("catalogs")) for hash in json.loads(row["catalogs"])
+        }
     rows = []
     for each in captures:
         catalogs = {hash: rows for hash, rows in each.catalogs.items() if hash not in there}
