@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pipelines.api import OpenWarehouse, open_warehouse
     from pipelines.config.errors import ConfigError, PipelineError
 
+__version__ = "0.1.0"
+"""The version of this code, also in `runs.code_version`."""
 __all__ = ["ConfigError", "OpenWarehouse", "PipelineError", "__version__", "open_warehouse"]
 
 HOMES = {
@@ -30,10 +32,6 @@ HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name."""
-    if name == "__version__":
-        from pipelines.config.version import VERSION
-
-        return VERSION
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -4,8 +4,8 @@ import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from pipelines import __version__
 from pipelines.commands.options import Parser
-from pipelines.config.version import code_version
 from pipelines.console.invocation import PROGRAM
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
@@ -39,7 +39,7 @@ def print_version(argv: Sequence[str]) -> int:
     parser.parse_args(argv)
     found = {name: installed for name in PACKAGES if (installed := _find_version(name))}
     on = ", ".join(f"{name} {installed}" for name, installed in found.items())
-    print(f"priorities {code_version()} (Python {platform.python_version()}, {on})")
+    print(f"priorities {__version__} (Python {platform.python_version()}, {on})")
     return 0
 
 

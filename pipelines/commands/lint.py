@@ -5,6 +5,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from pipelines import __version__
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
@@ -13,7 +14,6 @@ from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
 from pipelines.config.rules.statements import RuleDefaults
-from pipelines.config.version import code_version
 from pipelines.console.terminal import escape_line, open_console, to_json
 from pipelines.engine.session import open_session
 from pipelines.lint.findings import Finding, Severity, sort_findings
@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
         case "json":
             print(to_json([plain(finding) for finding in findings]))
         case "sarif":
-            log = sarif(findings, version=code_version(), settings_file=from_here(settings_file))
+            log = sarif(findings, version=__version__, settings_file=from_here(settings_file))
             print(to_json(log))
         case _:
             print_findings(open_console(), findings)

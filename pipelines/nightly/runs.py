@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
+from pipelines import __version__
 from pipelines.config.errors import CopyError, WarehouseError
 from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings
-from pipelines.config.version import code_version
 from pipelines.engine.errors import fault_of
 from pipelines.engine.frames import small_frame
 from pipelines.storage.ages import Ages
@@ -133,7 +133,7 @@ def _row(
         run.started_at,
         datetime.now(UTC),
         status,
-        code_version(),
+        __version__,
         settings.describe(),
         figures.row_counts,
         figures.sums,

@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.config.version import VERSION
+from pipelines import __version__
 from tests.support.processes import ROOT
 
 SETUP = (ROOT / "tools" / "setup").read_text(encoding="utf-8")
@@ -20,7 +20,7 @@ def named(page: str, pattern: str) -> list[str]:
 def test_pages_pin_the_version_of_the_package() -> None:
     pages = [page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")]
     pins = {pin for page in pages for pin in named(page, r"conversation-priorities(?:\[[\w,]+\])?==([\w.]+)")}
-    assert pins == {VERSION}
+    assert pins == {__version__}
 
 
 def test_pages_name_the_sizes_of_setup() -> None:

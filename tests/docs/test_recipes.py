@@ -9,7 +9,7 @@ import yaml
 from deltalake import DeltaTable, Field
 from deltalake.schema import PrimitiveType
 
-from pipelines.config.version import VERSION
+from pipelines import __version__
 from tests.support.captures import write_capture
 from tests.support.factories import NOON, at
 from tests.support.processes import ROOT
@@ -63,7 +63,7 @@ def test_nights_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(
     extras = "conversation-priorities[embedded,capture]"
     assert [line for line in place.called if line.startswith("pip ")] == [
         f"pip install --upgrade --find-links wheels {extras}",
-        f"pip install --find-links wheels {extras}=={VERSION}",
+        f"pip install --find-links wheels {extras}=={__version__}",
     ]
 
     # The week prunes old days and moves their captures away; a rebuild takes them.

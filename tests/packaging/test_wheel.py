@@ -16,8 +16,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from pipelines import cli
-from pipelines.config.version import VERSION
+from pipelines import __version__, cli
 from tests.support.packages import UNREACHED
 from tests.support.processes import PATIENCE, ROOT, environment
 
@@ -121,7 +120,7 @@ def run(priorities: Path, folder: Path, *words: str) -> str:
 
 
 def test_the_command_says_its_version_and_its_options(priorities: Path, folder: Path) -> None:
-    assert run(priorities, folder, "version").startswith(f"priorities {VERSION} (Python 3.")
+    assert run(priorities, folder, "version").startswith(f"priorities {__version__} (Python 3.")
     (folder / "options.py").write_text(OPTIONS)
     done = ended([priorities.parent / "python", "options.py"], folder)
     assert done.returncode == 0, done.stderr
