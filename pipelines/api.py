@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.changes.read import find_since, read_changes
 from pipelines.commands.launch import outcome_of
-from pipelines.commands.options import CENTURY_DAYS, LARGEST, allowed_numbers
+from pipelines.commands.options import CENTURY_DAYS, LARGEST, allowed_numbers, find_settings
 from pipelines.config.errors import ConfigError, EngineError, PipelineError
-from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import LATEST, parse_instant
 from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest

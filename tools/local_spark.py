@@ -83,7 +83,7 @@ def main(job: str, arguments: Sequence[str], memory: str) -> None:
 def _find_settings() -> Path:
     """The settings of a job that names none."""
     sys.path.append(str(ROOT))
-    from pipelines.config.find_settings import find_settings
+    from pipelines.commands.options import find_settings
 
     return Path(find_settings())
 

@@ -11,9 +11,8 @@ from typing import Any
 from pipelines.capture.connection import VARIABLE, connection_string, driver_errors, open_connection
 from pipelines.capture.run import Written, write
 from pipelines.capture.script import capture_script, ddl_log_script
-from pipelines.commands.options import Parser, duration
+from pipelines.commands.options import Parser, duration, find_settings
 from pipelines.config.errors import ConfigError
-from pipelines.config.find_settings import find_settings
 from pipelines.console.invocation import command_line
 from pipelines.console.terminal import escape_line, step
 from pipelines.console.wording import format_count

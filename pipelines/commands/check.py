@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.commands.options import Parser
+from pipelines.commands.options import Parser, find_settings
 from pipelines.config.errors import ConfigError, InputError, PipelineError
-from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings, load_settings
 from pipelines.config.log_mapping import BUILT_IN, mapping_path

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from pipelines.commands.options import Parser
+from pipelines.commands.options import FILE, Parser
 from pipelines.config.errors import ConfigError, OutputError
-from pipelines.config.find_settings import FILE
 from pipelines.config.instants import format_instant
 from pipelines.config.json_schema import FOLDER
 from pipelines.config.paths import with_slashes

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pipelines import __version__
-from pipelines.commands.options import Parser
+from pipelines.commands.options import Parser, find_settings
 from pipelines.config.errors import ConfigError
-from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import LATEST
 from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import apply_statements

@@ -1,4 +1,4 @@
-"""The options of the commands: those that several share, and the types of their values."""
+"""The options that several commands share, the types of their values, and the default of --config."""
 
 import argparse
 import os
@@ -6,14 +6,16 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NoReturn
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.find_settings import FILE, VARIABLE, find_settings
 from pipelines.config.instants import LATEST, AsOf, parse_instant
 from pipelines.config.nearest import nearest, suggest_nearest
 from pipelines.console.invocation import name_command, remember_config
 
+VARIABLE = "PRIORITIES_CONFIG"
+FILE = "priorities.yaml"
 LARGEST = 2_147_483_647
 """What engines take for a count of rows."""
 CENTURY_DAYS = 36_500
@@ -219,3 +221,27 @@ def whole_number(least: int, most: int = LARGEST) -> Callable[[str], int]:
         return int(text)
 
     return count
+
+
+def find_settings(given: str | None = None, *, otherwise: str = "") -> str:
+    """Return the settings file: the given one, else PRIORITIES_CONFIG, else the nearest priorities.yaml.
+
+    The nearest is that of the current folder, or of the first folder above it that has one.
+
+    Args:
+        given: the value of --config.
+        otherwise: what else the command takes instead of settings, for the error.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if found := given or os.environ.get(VARIABLE):
+        return found
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / FILE).is_file():
+            return os.path.relpath(folder / FILE, here)
+    raise ConfigError(
+        f"settings: none found; name the file with --config or {VARIABLE}, or run this in a folder with a "
+        f"{FILE}, or below it; init writes one{otherwise}"
+    )

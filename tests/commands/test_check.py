@@ -9,7 +9,7 @@ import pytest
 from deltalake import write_deltalake
 
 from pipelines import cli
-from pipelines.config.find_settings import VARIABLE
+from pipelines.commands.options import VARIABLE
 from pipelines.engine import environment
 from tests.support.factories import endpoint_event
 from tests.support.processes import ROOT, ended

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.find_settings import FILE, VARIABLE, find_settings
+from pipelines.commands.options import FILE, VARIABLE, find_settings
 from tests.support.cases import lines_of_error
 
 
