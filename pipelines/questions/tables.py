@@ -30,7 +30,7 @@ KIND_TITLES = {
 def _rule(row: Row) -> str:
     if row["rule_name"] is not None:
         return str(row["rule_name"])
-    return "the server's level, no rule" if row["level"] is None else "default, no rule matched"
+    return "level of the server" if row["level"] is None else "default, no rule matched"
 
 
 def _second(name: str) -> Callable[[Row], Any]:

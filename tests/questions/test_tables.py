@@ -32,7 +32,7 @@ def shown(row: Row, *heads: str) -> list[object]:
         ({"valid_from": None}, "Gold", "not in the history"),
         ({"valid_from": None, "endpoints": 0}, "Gold", "not in the history, unused"),
         (NO_RULE, "default, no rule matched", None),
-        ({**NO_RULE, "level": None}, "the server's level, no rule", None),
+        ({**NO_RULE, "level": None}, "level of the server", None),
     ],
 )
 def test_a_rule_has_a_remark(changed: Row, rule: str, remark: str | None) -> None:
