@@ -18,7 +18,7 @@ from pipelines.storage.inputs.mapped_rows import SourceMapping
 from pipelines.storage.inputs.payloads import payload_of_mapped
 from pipelines.storage.inputs.text import parse_value
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import ENDPOINT_FACTS
+from schemas.events import CREATIONS, ENDPOINT_FACTS
 from schemas.ids import canonical_id
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PENDING_EVENTS
@@ -43,7 +43,8 @@ def known_endpoints(warehouse: Warehouse, shown: Sequence[DataFrame]) -> DataFra
         frames.append(ledger.select(*HANDLE))
     if warehouse.exists(ENDPOINT_FACTS):
         # A handle may be known of an endpoint whose creation is not; a row may come after its end was closed.
-        events = warehouse.read(ENDPOINT_FACTS).where(~made_of_messages())
+        is_asked = F.col("closed_on").isNull() | ~F.col("event_type").isin(*CREATIONS)
+        events = warehouse.read(ENDPOINT_FACTS).where(is_asked).where(~made_of_messages())
         frames.append(events.select(*HANDLE))
     return union_all(frames) if frames else empty_frame(warehouse.spark, ENDPOINTS.struct).select(*HANDLE)
 
