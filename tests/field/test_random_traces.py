@@ -84,11 +84,11 @@ def require_meant(folder: Path, seed: int, format: str, *, conversations: int = 
     logged: list[list[Logged]] = [[], []]
     for row in world.logged:
         logged[world.rng.randrange(2)].append(row)
-    # The second file repeats rows of the first; there is one file of XML.
+    # The second file of a night repeats rows of the first; the second night reads the trace alone.
     middle = conversations // 2
     of_logs = {
         "trace": [traces[:2], traces[2:]],
-        "flat": [[flat.rows[: middle + 5]], [flat.rows[middle:]]],
+        "flat": [[flat.rows[: middle + 5], flat.rows[middle:]], []],
         "xml": [[[as_xml(row) for row in xml.rows]], []],
     }
     expected = {name: tell(nights, logged if name == "trace" else ()) for name, nights in of_logs.items()}
