@@ -65,24 +65,22 @@ def test_of_captures_with_one_catalog_the_first_and_the_last_are_left() -> None:
 
 def test_captures_of_failover_partners_at_once_are_all_left() -> None:
     """Others of the same catalog are not needed; nor are they if the servers have no alias."""
-    moments = {"M1": (0, 60, 120, 180, 240), "M2": (0.5, 61, 120.5, 179.5)}
+    moments: dict[str, list[float]] = {"M1": [0, 60, 120, 180, 240], "M2": [0.5, 61, 120.5, 179.5]}
     captures = [
         replace(_known(taken_at=at(minute), databases=[DATABASE]), id=f"{server}{minute}", instance=server)
         for server, minutes in moments.items()
         for minute in minutes
     ]
+    ends = {("M1", 0), ("M1", 240), ("M2", 0.5), ("M2", 179.5)}
     partners = {("M1", "B"): ("AG", "B"), ("M2", "B"): ("AG", "B")}
     for aliases, others in (
-        (partners, {"M1": [120, 180], "M2": [120.5]}),
-        ({("M1", "B"): ("AG", "B")}, {}),
-        ({}, {}),
+        (partners, {("M1", 120), ("M1", 180), ("M2", 120.5)}),
+        ({("M1", "B"): ("AG", "B")}, set()),
+        ({}, set()),
     ):
         needed = find_moments_of_partners(captures, aliases)
         found = {(each.own_key[0], each.taken_at) for each in snapshots_of_known(captures, needed)}
-        ends = {"M1": [0, 240], "M2": [0.5, 179.5]}
-        assert found == {
-            (server, at(minute)) for server in moments for minute in [*ends[server], *others.get(server, [])]
-        }
+        assert found == {(server, at(minute)) for server, minute in ends | others}
 
 
 def test_a_capture_in_two_files_has_its_catalog_once() -> None:
