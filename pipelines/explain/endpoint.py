@@ -11,17 +11,18 @@ from pipelines.config.rules.statements import CRITERIA, STEPS
 from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,
+    decisions,
     find_periods,
     ladders_at,
     ladders_of,
     level_of,
     masked,
+    may_have_given,
     names_of,
     stands_at,
     step_of,
 )
 from pipelines.rules.near_rules import NearRule, NearRules
-from pipelines.rules.server_levels import decisions, may_have_given
 
 NEAR_MISSES_SHOWN = 3
 LISTED_STEPS = 2

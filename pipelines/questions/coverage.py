@@ -9,8 +9,16 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import is_in_period
-from pipelines.rules.ladder import NO_RULES, Ladder, Names, ladders_of, level_of, names_of
-from pipelines.rules.server_levels import decisions, may_have_given
+from pipelines.rules.ladder import (
+    NO_RULES,
+    Ladder,
+    Names,
+    decisions,
+    ladders_of,
+    level_of,
+    may_have_given,
+    names_of,
+)
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned

@@ -1,19 +1,25 @@
 """The ladder in plain Python: by hand, and equal to a look at every rule."""
 
+from datetime import timedelta
+from typing import Any
+
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,
+    decisions,
     find_periods,
     join_names,
     ladders_at,
     ladders_of,
     level_of,
+    may_have_given,
     stands_at,
     step_of,
 )
+from tests.support.factories import NOON
 from tests.support.model import rules as model_rules
 from tests.support.model.rules import DEFAULT_LEVEL, Rule, fits, resolve
 from tests.support.rule_versions import DATABASE, day, histories, version
@@ -92,3 +98,49 @@ def test_look_ups_find_what_a_look_at_every_rule_finds(
     decided = ladder.decide_at(names, day(number))
     expected = resolve(model, DATABASE, day(number), names)
     assert (level_of(decided), decided and decided.name, decided and step_of(decided)) == expected
+
+
+CRITERIA = ("Contract", "Own", "Far")
+FIRST, SECOND, THIRD, FOURTH = (NOON + timedelta(hours=hour) for hour in range(4))
+TAKEN = [FIRST, SECOND, THIRD, FOURTH]
+
+
+def rule(level: int, **changes: Any) -> RuleVersion:
+    """A version of rule R, whose criteria are ANY."""
+    given = dict.fromkeys(("contract", "local_service", "remote_service"))
+    return RuleVersion(
+        **{"instance": "SQL1", "database": "B", "name": "R", "level": level, **given, **changes}
+    )
+
+
+def test_between_snapshots_that_agree_the_version_is_known() -> None:
+    # taken     1      2      3      4
+    # R         [- 8 ---------)[- 3 ...
+    old = rule(8, valid_from=FIRST, valid_to=THIRD)
+    new = rule(3, valid_from=THIRD)
+    assert decisions(Ladder([old, new]), CRITERIA, TAKEN) == [(FIRST, SECOND, old), (THIRD, FOURTH, new)]
+    # Nobody knows what stood before the first snapshot, or after the last.
+    assert decisions(Ladder([rule(8, valid_from=FIRST)]), CRITERIA, [FIRST]) == []
+
+
+def test_snapshots_without_a_fitting_rule_agree_on_the_default() -> None:
+    other = rule(8, valid_from=SECOND, contract="Other")
+    for ladder in (Ladder([]), Ladder([other])):
+        assert decisions(ladder, CRITERIA, TAKEN) == [(FIRST, FOURTH, None)]
+    assert decisions(Ladder([]), CRITERIA, []) == []
+
+
+def test_rule_files_know_all_times() -> None:
+    own = rule(8, valid_from=SECOND + timedelta(minutes=1))
+    assert decisions(Ladder([own]), CRITERIA, TAKEN) == [
+        (None, own.valid_from, None),
+        (own.valid_from, None, own),
+    ]
+
+
+def test_a_name_that_is_not_known_leaves_open_which_rule_it_was() -> None:
+    rush, slow = rule(8, valid_from=FIRST, remote_service="Far"), rule(2, valid_from=FIRST, name="Slow")
+    ladder, unknown = Ladder([rush, slow]), ("Contract", "Own", "")
+    assert decisions(ladder, CRITERIA, TAKEN) == [(FIRST, FOURTH, rush)]
+    assert decisions(ladder, unknown, TAKEN) == []
+    assert [may_have_given(ladder, unknown, level) for level in (8, 2, 5)] == [["R"], ["Slow"], []]
