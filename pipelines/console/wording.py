@@ -83,7 +83,8 @@ def format_code(code: str) -> str:
 
 def format_percent(share: float) -> str:
     """Write a share, cut off after one decimal, so that only a whole one is 100%."""
-    return f"{math.floor(share * 1000) / 10:g}%"
+    written = f"{math.floor(share * 1000) / 10:,.1f}"
+    return f"{written.removesuffix('.0')}%"
 
 
 def format_duration(seconds: float) -> str:

@@ -52,4 +52,9 @@ def test_numbers_and_shares() -> None:
         "2",
         "-1.5",
     ]
-    assert [format_percent(share) for share in (1.0, 0.9999, -0.5)] == ["100%", "99.9%", "-50%"]
+    assert [format_percent(share) for share in (1.0, 0.9999, -0.5, 2e5)] == [
+        "100%",
+        "99.9%",
+        "-50%",
+        "20,000,000%",
+    ]
