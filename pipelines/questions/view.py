@@ -143,10 +143,13 @@ def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
         lines.insert(0, f"No endpoint is known to leak at {at}")
     for line in lines:
         console.write_line(f"{line}.")
+    if not report["groups"]:
+        # Nothing is listed of endpoints that are in a state since an unknown moment.
+        return
     title = f"Endpoints that {'leak' if report['endpoints'] else 'may leak'} at {at}"
     print_answer(console, make_leak_table(report["as_of"]).with_title(title), report["groups"])
     if more := report["groups_in_all"] - len(report["groups"]):
-        console.write_line(f"and {more:,} more groups")
+        console.write_line(f"and {format_count(more, 'more group')}")
     print_answer(console, LEAKING, report["oldest"])
 
 
@@ -181,9 +184,10 @@ def print_differences(found: Row, *, wide: bool = False) -> None:
             "levels are not compared"
         )
     if found["handles_unknown"]:
+        unknown = format_count(found["handles_unknown"], "message")
         console.write_line(
-            f"{found['handles_unknown']:,} messages have a handle that no endpoint has: views are not "
-            "read at one instant, or conversation_endpoints lacks rows"
+            f"{unknown} under a handle that no endpoint has: views are not read at one instant, or "
+            "conversation_endpoints lacks rows"
         )
     for view in found["maybe_cut"]:
         console.write_line(

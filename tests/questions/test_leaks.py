@@ -264,3 +264,14 @@ def test_the_job_prints_tables_and_json(leaking: Project, capsys: pytest.Capture
 
     print_leaks({**report, "as_of": at(0), "endpoints": 0, "states": []})
     assert capsys.readouterr().out == "No endpoint leaks at 2026-11-20T12:00:00Z.\n"
+    unlisted = {
+        "groups": [],
+        "groups_in_all": 0,
+        "oldest": [],
+        "not_known": [{"state": "DI", "endpoints": 1}],
+    }
+    print_leaks({**report, **unlisted, "as_of": at(0), "endpoints": 0, "states": []})
+    assert capsys.readouterr().out == (
+        "No endpoint is known to leak at 2026-11-20T12:00:00Z.\n"
+        "Endpoints that may leak: DI, since when not known: 1; a second capture will tell.\n"
+    )
