@@ -136,7 +136,8 @@ def lint_warehouse(
     warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     as_of = _last_published(warehouse, moment)
     if as_of is None:
-        return findings, ["no run was published: queued conversations were not looked at"]
+        which = "run" if moment is None else f"as_of up to {format_instant(moment)}"
+        return findings, [f"no {which} was published: queued conversations were not looked at"]
     if warehouse.is_pruned(as_of):
         return findings, [
             f"{format_instant(as_of)} lies before {warehouse.first_day}, the first day left: queued "

@@ -180,4 +180,6 @@ def test_against_a_warehouse(
     # The initiator's endpoint of the message to be sent is older than the last change in its database.
     assert codes() == ([*of_log, ("R307", "Out")], [])
     # Half an hour before, nobody had looked at the queues.
-    assert codes(at(30)) == (of_log, ["no run was published"])
+    [remark] = lint_warehouse(warehouse, settings, history, moment=at(30))[1]
+    assert remark.startswith("no as_of up to 2026-11-20T12:30:00Z was published: ")
+    assert codes(at(30))[0] == of_log
