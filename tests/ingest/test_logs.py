@@ -205,5 +205,10 @@ def test_a_time_whose_type_has_no_zone_is_local(
 def test_times_in_nanoseconds_are_refused(session: SparkSession, tmp_path: Path) -> None:
     log = Log(session, tmp_path, "parquet")
     write_times(log, pa.timestamp("ns"))
-    with pytest.raises(InputError, match=r"StartTime is timestamp\[ns\], which no engine reads; write it as"):
+    with pytest.raises(InputError) as error:
         log.read()
+    assert str(error.value) == (
+        "logs/trace has files that can't be read; write these again:\n"
+        f"  {tmp_path}/1.parquet: column StartTime is timestamp[ns], which no engine reads; write it as "
+        "timestamp[us]"
+    )

@@ -10,6 +10,8 @@ from schemas.events import table_of
 
 WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
 """Types of a file that hold in a declared type without loss."""
+NOT_THERE = "of the mapping is not there"
+"""What is said of a column that a mapping names and a file lacks."""
 WITHOUT_VALUES = ("null", "void")
 """What Parquet and Spark call the type of a column that has nulls only."""
 
@@ -51,21 +53,20 @@ def lacking_columns(contract: EventContract, there: Iterable[str]) -> list[tuple
 def lacking_column(name: str, there: Iterable[str]) -> str:
     """Say that a file lacks a column that its mapping names."""
     close = nearest(name, there)
-    return f"column {name} of the mapping is not there" + (f"; did you mean {close!r}?" if close else "")
+    return f"column {name} {NOT_THERE}" + (f"; did you mean {close!r}?" if close else "")
 
 
 def contract_problems(contract: EventContract, problems: Sequence[str]) -> str:
     """Name the input and list its problems, one a line; nothing where there are none."""
     if not problems:
         return ""
-    return "\n".join(
-        [
-            f"{contract.source} lacks what its mapping names; correct inputs.{table_of(contract.source)}:"
-            if contract.is_mapped
-            else f"{contract.source} breaks its contract; write these again:",
-            *(f"  {one_line(each)}" for each in problems),
-        ]
-    )
+    if any(NOT_THERE in each for each in problems):
+        said = f"lacks what its mapping names; correct inputs.{table_of(contract.source)}:"
+    elif contract.is_mapped:
+        said = "has files that can't be read; write these again:"
+    else:
+        said = "breaks its contract; write these again:"
+    return "\n".join([f"{contract.source} {said}", *(f"  {one_line(each)}" for each in problems)])
 
 
 def raise_together(problems: Iterable[str]) -> None:
