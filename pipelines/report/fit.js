@@ -50,12 +50,16 @@ function moveSingleValues(mount, heads, rows) {
   const said = mount.querySelector(".shared");
   const all = [mount.querySelector("thead tr"), ...rows];
   for (const row of all) for (const cell of row.cells) cell.classList.remove("same");
-  const text = (cell) => cell.dataset.value ?? partsOf(cell).join(" · ");
+  // As the cells show it, but ids whole.
+  const text = (cell) => (cell.querySelector(".short") ? cell.dataset.value : partsOf(cell).join(" · "));
   const same = heads.map((_, index) => rows.every((row) => text(row.cells[index]) === text(rows[0].cells[index])));
   const isMoved = rows.length > 1 && same.some(Boolean) && !same.every(Boolean);
-  said.textContent = isMoved
-    ? heads.flatMap((head, index) => (same[index] ? [`${head.textContent}: ${text(rows[0].cells[index])}`] : [])).join("; ")
-    : "";
+  const parts = isMoved
+    ? heads.flatMap((head, index) => (same[index] ? [`${head.textContent}: ${text(rows[0].cells[index])}`] : []))
+    : [];
+  const times = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/;
+  said.replaceChildren(...parts.join("; ").split(times).filter(Boolean).map((part) => (
+    times.test(part) ? element("span", { className: "whole" }, part) : part)));
   if (!isMoved) return;
   for (const row of all) [...row.cells].forEach((cell, index) => { if (same[index]) cell.classList.add("same"); });
 }

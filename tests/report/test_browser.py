@@ -249,6 +249,14 @@ def test_a_narrow_screen_says_what_all_rows_share_and_that_a_table_scrolls(
     assert "Contract" in [head.text for head in columns if head.is_displayed()]
 
 
+def test_what_all_rows_share_is_written_as_in_cells(seen: Browser) -> None:
+    set_width(seen, 400)
+    assert "Took: 1 min 40 s" in caption(seen, "nights")
+    assert "Last met by a run of: 2026-11-20 13:00:00" in caption(seen, "rejected")
+    times = table(seen, "rejected").find_elements(By.CSS_SELECTOR, "caption .whole")
+    assert [time.text for time in times] == ["2026-11-20 13:00:00"]
+
+
 def broken_words(browser: Browser) -> list[str]:
     """The words of cells that have more than one line: the range of a whole one has one rectangle."""
     found: list[str] = browser.execute_script(
