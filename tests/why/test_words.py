@@ -201,3 +201,12 @@ def test_messages_that_were_rolled_back_are_looked_at_and_not_received(group: st
     assert action.endswith(look) == ("DROP" not in group)
     assert "DROP" not in action
     assert "RECEIVE" not in action
+
+
+def test_activation_may_be_off_where_another_program_reads() -> None:
+    row = {"instance": "SQL1", "database": "B", "queue": "Q", "reason": "activation_off", "messages": 0}
+    action = BY_CODE["not_received"].action(occurrence("receive", row, messages=0))
+    assert action == (
+        "turn its activation on, unless another program is to read the queue: USE [B]; ALTER QUEUE [Q] WITH "
+        "ACTIVATION (STATUS = ON)"
+    )

@@ -4,7 +4,7 @@ from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_count
 from pipelines.why.causes.cause import STOPPED, Cause, Occurrence, format_database_of, format_time, same
 
-ROUTES = "make the routes that name the old broker id again with the new one, then begin new conversations"
+ROUTES = "change the routes that name the old broker id (ALTER ROUTE), then begin new conversations"
 
 
 class BrokerDisabled(Cause):
@@ -57,7 +57,8 @@ class BrokerChanged(OfDatabase):
 
     NEW_BROKER removes all conversations of the database without a message to the far sides.
 
-    To do: make the routes that name the old id again, then start new conversations.
+    To do: change the routes that name the old id, then start new conversations. The far sides keep their
+    endpoints until they are ended there.
     """
 
     code = "broker_changed"
@@ -72,7 +73,7 @@ class BrokerChanged(OfDatabase):
         )
 
     def action(self, at: Occurrence) -> str:
-        return f"{ROUTES}; the far sides know nothing of it"
+        return f"{ROUTES}; the far sides were not told, and keep their endpoints until they are ended there"
 
 
 class ConversationsGone(OfDatabase):

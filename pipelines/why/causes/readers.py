@@ -218,7 +218,10 @@ class NotReceived(OfReaders):
         queue = at.first
         procedure = at.teller.procedure_of(*[queue[name] for name in QUEUE])
         if queue["reason"] == "activation_off":
-            return f"turn its activation on: {alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+            return (
+                "turn its activation on, unless another program is to read the queue: "
+                f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+            )
         if queue["reason"] == "receives_occurring":
             return (
                 "see what the tasks of the queue do (sys.dm_broker_activated_tasks): one may hold messages "

@@ -74,7 +74,7 @@ class RuleChangedSince(Cause):
     def sentence(self, at: Occurrence) -> str:
         rule = at.first
         what = f"rule {rule['rule']!r}" if rule["rule"] else "the default"
-        change = "the rules were other ones when the conversations began"
+        change = "other rules held when the conversations began"
         if rule["since"]:
             change = f"the rules {_began(at, rule, 'changed', 'was first seen so')}"
         return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more}"
