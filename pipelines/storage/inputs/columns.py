@@ -99,7 +99,7 @@ def column_names(path: str, format: Format, known: Collection[str] = ()) -> list
             with open_file(path) as file:
                 return list(pq.read_schema(file).names)
         if format == "json":
-            rows = [json.loads(line) for line in first_lines(path, LINES)]
+            rows = [json.loads(line) for line in first_lines(path, LINES).values()]
             return list(dict.fromkeys(name for row in rows for name in row))
         return list(find_form(path, known).header)
     except FileNotFoundError:
@@ -116,10 +116,10 @@ def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
     """
     if contract.is_mapped:
         return lacking_fields(path, contract)
-    lines = [_row_of(line) for line in first_lines(path, LINES)]
-    rows = {number: row for number, row in enumerate(lines, 1) if row is not None}
+    lines = first_lines(path, LINES)
+    rows = {number: row for number, line in lines.items() if (row := _row_of(line)) is not None}
     if lines and not rows:
-        return [f"{path}:1: is no JSON object; write one object a line"]
+        return [f"{path}:{min(lines)}: is no JSON object; write one object a line"]
     for number, row in rows.items():
         if mistyped := _mistyped(row, contract):
             return [f"{path}:{number}: {problem}" for problem in mistyped]

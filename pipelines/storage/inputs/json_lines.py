@@ -126,7 +126,9 @@ def lacking_fields(path: str, contract: EventContract) -> list[str]:
     if not contract.is_mapped or contract.may_lack:
         return []
     try:
-        rows = [row for line in first_lines(path, FIRST_LINES) if isinstance(row := _parsed(line), dict)]
+        rows = [
+            row for line in first_lines(path, FIRST_LINES).values() if isinstance(row := _parsed(line), dict)
+        ]
     except OSError:
         return []
     there = {name for row in rows for name in row}
@@ -135,11 +137,11 @@ def lacking_fields(path: str, contract: EventContract) -> list[str]:
     return [f"{path}: {said}" for said, name in lacking if nearest(name, others)]
 
 
-def first_lines(path: str, most: int) -> list[str]:
-    """The first lines of a text file, unpacked, without blank ones."""
+def first_lines(path: str, most: int) -> dict[int, str]:
+    """The first lines of a text file by their numbers, unpacked, without blank ones."""
     with open_unpacked(path) as stream:
         first = islice(TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), most)
-        return [line for line in first if line.strip()]
+        return {number: line for number, line in enumerate(first, 1) if line.strip()}
 
 
 def _parsed(line: str) -> object:
