@@ -24,14 +24,13 @@ from pipelines.ingest.pending import (
     select_pending,
     with_pending_before,
 )
-from pipelines.ingest.read_input import InputBatch, count_by_day, judge_rows
+from pipelines.ingest.read_input import InputBatch, count_by_day, count_notes, judge_rows
 from pipelines.ingest.reasons import with_reasons
 from pipelines.ingest.sends import judge_sends
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log, rows_without_offset
 from pipelines.storage.inputs.mapped_rows import (
-    NOTES,
     SourceMapping,
     map_rows,
     with_event_ids,
@@ -248,12 +247,6 @@ def _without_incomplete(rows: DataFrame) -> tuple[Counter[str], DataFrame]:
     by_class = rows.where(is_incomplete).groupBy("class").agg(F.count(F.lit(1)).alias("rows"))
     counts = Counter({f"{INCOMPLETE}_{row['class']}": row["rows"] for row in by_class.collect()})
     return counts, rows.where(~is_incomplete)
-
-
-def count_notes(rows: DataFrame) -> Counter[str]:
-    """How many rows there are of each of `NOTES` on their times."""
-    [found] = rows.agg(*[F.count_if(F.col("time_note") == note).alias(note) for note in NOTES]).collect()
-    return Counter({note: found[note] for note in NOTES if found[note]})
 
 
 def count_classes(raw: DataFrame, log: LogReading) -> Counter[str]:

@@ -1,5 +1,6 @@
 """Read the new files of one input: accepted events, duplicates and rejected rows."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -132,7 +133,7 @@ def read_new_input(
     is_mapped = mapping is not None
     judged = with_reasons(read, contract, first_day=warehouse.first_day, is_mapped=is_mapped)
     rows = placed_events(judged, warehouse.places)
-    waiting = None
+    waiting, notes = None, Counter[str]()
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
     if format in TEXT or is_slow_to_read or mapping is not None:
         # Text is parsed once, and rows are mapped once. Other files are read again faster than their rows
@@ -142,6 +143,7 @@ def read_new_input(
             rows = with_numbered_ids(rows, materialize)
         if known is not None:
             waiting = materialize(select_pending(rows))
+            notes = count_notes(rows.where(is_pending()))
             rows = rows.where(~is_pending())
         few_bytes = narrow_rows(rows, contract, is_mapped=is_mapped)
     else:
@@ -153,7 +155,7 @@ def read_new_input(
     found = judge_rows(
         warehouse, source, contract, rows, few_bytes, counted, batch, materialize, before, format=format
     )
-    return replace(found, waiting=waiting)
+    return replace(found, waiting=waiting, counts=Counter(found.counts) + notes)
 
 
 def count_by_day(few_bytes: DataFrame, *, is_mapped: bool) -> list[Row]:
@@ -169,6 +171,12 @@ def count_by_day(few_bytes: DataFrame, *, is_mapped: bool) -> list[Row]:
         *[F.count_if(F.col("time_note") == note).alias(note) for note in NOTES if is_mapped],
     )
     return totals.collect()
+
+
+def count_notes(rows: DataFrame) -> Counter[str]:
+    """How many rows there are of each of `NOTES` on their times."""
+    [found] = rows.agg(*[F.count_if(F.col("time_note") == note).alias(note) for note in NOTES]).collect()
+    return Counter({note: found[note] for note in NOTES if found[note]})
 
 
 def judge_rows(

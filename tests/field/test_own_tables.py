@@ -126,12 +126,12 @@ def test_a_handle_waits_for_its_endpoint_for_31_days(server: Server) -> None:
         "2026-11-20 09:00:00Z,IN,H1,1,1\n",
         f"2026-11-20 10:00:01,IN,{other},5,1\n",
         f"2026-11-20 10:00:01,IN,{other},5,1\n",
-        "2026-11-20 10:00:02,IN,H3,7,1\n",
+        "2026-11-20 09:00:02Z,IN,H3,7,1\n",
         f"2026-11-20 10:00:03,IN,{other},x,1\n",
         "2026-11-20 10:00:04,IN,,8,1\n",
     )
     second = server.fold()
-    assert "1 zone_ignored; message_events/audit: its mapping has changed, and 1 file" in second.err
+    assert "2 zone_ignored; message_events/audit: its mapping has changed, and 1 file" in second.err
     rejected = {(row["reason"], "H3" in row["payload"]) for row in server.table("rejected_events")}
     assert rejected == {
         ("unreadable_message_sequence_number", False),
