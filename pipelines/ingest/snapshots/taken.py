@@ -14,6 +14,7 @@ from pipelines.config.captures.folder import CapturesRead, require_same_content
 from pipelines.config.captures.known import KnownCapture
 from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
+from pipelines.config.queue_filter import queue_text
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
 from pipelines.config.snapshots.views import TRANSMISSION, declared
@@ -106,7 +107,7 @@ def _is_pruned(warehouse: Warehouse, snapshot: ServerSnapshot) -> bool:
 
 def _describe_pruned(warehouse: Warehouse, snapshot: ServerSnapshot) -> str:
     return (
-        f"snapshots: {short_path(snapshot.declared.path)} shows {'.'.join(snapshot.database_key)} at "
+        f"snapshots: {short_path(snapshot.declared.path)} shows {queue_text(snapshot.database_key)} at "
         f"{format_instant(snapshot.taken_at)}, a pruned day (the first day left is {warehouse.first_day}); "
         "remove it from the folder or the settings"
     )
