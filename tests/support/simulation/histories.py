@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from tests.support.simulation.database import READY, Database
+from tests.support.simulation.database import READY, Database, Row as QueuedRow
 from tests.support.simulation.truth import ENDED, Place, Truth
 
 Row = dict[str, Any]
@@ -40,20 +40,24 @@ def catalog(truth: Truth) -> list[Row]:
 def gone(truth: Truth) -> list[Row]:
     """Messages of queues that captures showed and show no more, by the names of explain's gone_between.
 
-    The fate is told by the first capture of all endpoints at or after the one that lacks the message.
+    The fate is told by the first capture of all endpoints at or after the one that lacks the message. If the
+    far database shows the end of the message's endpoint earlier, the message is gone by then.
     """
     found = []
     for place, seen in truth.seen.items():
-        last: dict[str, tuple[datetime, str, str]] = {}
+        last: dict[str, tuple[datetime, QueuedRow]] = {}
         for moment, shown in seen:
             for row in shown.database.queued:
                 if row.status == READY:
-                    last[row.id] = (moment, row.handle, row.queue)
-        for id, (moment, handle, queue) in last.items():
+                    last[row.id] = (moment, row)
+        for id, (moment, row) in last.items():
             after = [each for each, _ in seen if each > moment]
             if after:
-                fate = _fate(truth, place, after[0], handle, queue)
-                found.append({**_of(place), "message_id": id, "from": moment, "to": after[0], "fate": fate})
+                fate = _fate(truth, place, after[0], row.handle, row.queue)
+                ended = truth.ended_at(row.conversation, not row.by_initiator)
+                is_first = ended is not None and moment < ended < after[0]
+                until = ended if is_first else after[0]
+                found.append({**_of(place), "message_id": id, "from": moment, "to": until, "fate": fate})
     return found
 
 

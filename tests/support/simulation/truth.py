@@ -141,10 +141,10 @@ class Truth:
 
     def _is_dropped(self, row: Row, shown_at: datetime, as_of: datetime) -> bool:
         """Whether the receiver was seen to have ended, after the message was last seen waiting."""
-        ended_at = self._ended_at(row.conversation, not row.by_initiator)
+        ended_at = self.ended_at(row.conversation, not row.by_initiator)
         return ended_at is not None and shown_at < ended_at <= as_of
 
-    def _ended_at(self, conversation: str, is_initiator: bool) -> datetime | None:
+    def ended_at(self, conversation: str, is_initiator: bool) -> datetime | None:
         """The first capture that shows that an endpoint has ended, and that no later one denies."""
         own: list[tuple[datetime, str]] = []
         ends: list[datetime] = []
