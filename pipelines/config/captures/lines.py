@@ -26,6 +26,8 @@ OBJECT_OF_ARRAY = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[\[{]')
 ARRAY = re.compile(r'\[\s*(?=\{|"\s*\{|\[\s*["\d]|\[\s*null)')
 """How the array of lines begins: elements are objects, lists or texts."""
 LINE = 10
+BEFORE_ENDS = tuple(b" \t")
+"""Blanks at the end of a line of most tools."""
 PIECE = 1 << 20
 """Bytes of a block whose lines are looked at one by one."""
 MOST_SKIPPED = 16 << 20
@@ -146,10 +148,12 @@ def _pieces(block: bytes) -> Iterator[bytes]:
 
 def _of_block(block: bytes, first: int) -> Lines:
     """The lines of a block; those of the script's own form are taken as they are."""
-    has_blanks = any(end in block for end in (b"\r", b" \n", b"\t\n"))
-    trimmed = BLANKS.sub(b"\n", block) if has_blanks else block
-    bytes_ = np.frombuffer(trimmed, np.uint8)
+    trimmed, bytes_ = block, np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(bytes_ == LINE)
+    if b"\r" in block or np.isin(bytes_[ends - 1], BEFORE_ENDS).any():
+        trimmed = BLANKS.sub(b"\n", block)
+        bytes_ = np.frombuffer(trimmed, np.uint8)
+        ends = np.flatnonzero(bytes_ == LINE)
     begins = np.concatenate(([0], ends[:-1] + 1))
     if np.max(ends - begins, initial=0) > LONGEST_LINE:
         longest = int(np.argmax(ends - begins > LONGEST_LINE))
