@@ -3,10 +3,12 @@
 import logging
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 from uuid import uuid4
 
 from pyarrow import fs
@@ -42,6 +44,8 @@ HIDDEN = (".", "_")
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 """A subfolder that is read with its folder: a day of `priorities capture --every`."""
 log = logging.getLogger(__name__)
+Found: TypeAlias = tuple[KnownCapture, list[ServerSnapshot], list[str]]
+"""What is to be known of a capture, its snapshots, and what there is to say."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +122,11 @@ def read_captures(
     read: list[ServerSnapshot] = []
     notes: dict[str, list[str]] = {}
     written = None if folder is None else CapturedRows(folder / str(uuid4()))
-    for file in {each.path: each for each in files}.values():
-        if (file.path, file.length, file.modified_at) in by_file:
-            continue
+    of_paths = {each.path: each for each in files}.values()
+    unknown = [each for each in of_paths if (each.path, each.length, each.modified_at) not in by_file]
+    for file, read_file in _read_ahead(unknown, written):
         try:
-            found, snapshots, said = _read(file, written)
+            found, snapshots, said = read_file()
             before = by_id.get(found.id) or new.get(found.id)
             if before is None:
                 at_once = of_moments.setdefault((found.instance, found.taken_at), [])
@@ -162,10 +166,25 @@ def _clocks(captures: Iterable[KnownCapture]) -> tuple[ShownClock, ...]:
     )
 
 
-def _read(
-    file: CaptureFile, written: CapturedRows | None
-) -> tuple[KnownCapture, list[ServerSnapshot], list[str]]:
-    """Read a file: what is to be known of it, its snapshots, and what there is to say.
+def _read_ahead(
+    files: Sequence[CaptureFile], written: CapturedRows | None
+) -> Iterator[tuple[CaptureFile, Callable[[], Found]]]:
+    """The files in their order, each with what gives its content or raises its fault.
+
+    As many are read at once as there are processors: most of the time goes by outside of Python.
+    """
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        running = [(file, pool.submit(_read, file, written)) for file in files]
+        for file, reading in running:
+            yield file, reading.result
+    finally:
+        # After Ctrl-C no file is begun any more.
+        pool.shutdown(cancel_futures=True)
+
+
+def _read(file: CaptureFile, written: CapturedRows | None) -> Found:
+    """Read a file.
 
     Raises:
         CaptureError: it is no whole capture.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from json import dumps
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import pyarrow as pa
@@ -90,13 +91,15 @@ class _Written:
 class CapturedRows:
     """The files with the rows of captures: one for each view, and one more for rows that are text.
 
-    A row of a snapshot that does not count is ignored: its number is that of no other.
+    Captures that are read at once can write into them. A row of a snapshot that does not count is ignored:
+    its number is that of no other.
     """
 
     def __init__(self, folder: Path) -> None:
         """Write into a folder, which is made."""
         self._folder = folder
         self._numbers = count()
+        self._lock = RLock()
         self._written: dict[tuple[str, bool], _Written] = {}
         self._texts: dict[str, list[tuple[int, str, Mapping[str, Any]]]] = {}
 
@@ -106,25 +109,27 @@ class CapturedRows:
 
     def write(self, view: str, rows: pa.Table, *, is_text: bool = False) -> None:
         """Write rows of a view that have the columns of `PLACE`."""
-        written = self._written.get((view, is_text))
-        if written is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            names = [column.name for column in columns_in_captures(view) if column.kind != "guid"]
-            path = self._path(view, is_text=is_text)
-            writer = pq.ParquetWriter(
-                path, rows.schema, use_dictionary=[*PLACE.names, *names], compression="lz4"
-            )
-            written = self._written[view, is_text] = _Written(writer)
-        written.waiting.append(rows)
-        if sum(map(len, written.waiting)) >= BUFFERED:
-            written.flush()
+        with self._lock:
+            written = self._written.get((view, is_text))
+            if written is None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                names = [column.name for column in columns_in_captures(view) if column.kind != "guid"]
+                path = self._path(view, is_text=is_text)
+                writer = pq.ParquetWriter(
+                    path, rows.schema, use_dictionary=[*PLACE.names, *names], compression="lz4"
+                )
+                written = self._written[view, is_text] = _Written(writer)
+            written.waiting.append(rows)
+            if sum(map(len, written.waiting)) >= BUFFERED:
+                written.flush()
 
     def write_texts(self, view: str, rows: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Write rows of a view, whatever their values are; each with the number of its snapshot, and view."""
-        texts = self._texts.setdefault(view, [])
-        texts += rows
-        if len(texts) >= BUFFERED:
-            self._flush_texts(view)
+        with self._lock:
+            texts = self._texts.setdefault(view, [])
+            texts += rows
+            if len(texts) >= BUFFERED:
+                self._flush_texts(view)
 
     def close(self) -> None:
         """Close the files."""
