@@ -275,7 +275,7 @@ def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, la
         # Other rows of the partitions are written again unchanged. A condition that names the keys would grow
         # with them, and save little: files are replaced as a whole, and keys have no order in them.
         touched = of_partitions((row.closed_on, row.fold) for row in partitions)
-        others = warehouse.read(table).where(touched).join(moving, moving.columns, "left_anti")
+        others = warehouse.read_with_left_out(table).where(touched).join(moving, moving.columns, "left_anti")
         stamped = stamped.unionByName(others.select(*table.names))
         where += f" OR {touched}"
     warehouse.replace(table, stamped, where=where)

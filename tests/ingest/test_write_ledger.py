@@ -1,16 +1,22 @@
 """Which rows close: those that no later as_of needs, case by case, after one night that ends on day 6."""
 
+import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pyspark.sql import SparkSession
 
 from schemas.events import CREATIONS
+from tests.field.running import run
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event, queue_event
-from tests.support.harness import Project
+from tests.support.harness import Project, marked
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 
 NEWEST = at(60, day=6)
+SAMPLE = Path(__file__).parents[2] / "pipelines" / "capture" / "sample"
 
 
 def of_message(event_type: str, **changes: Any) -> Callable[..., Row]:
@@ -125,3 +131,44 @@ def test_what_a_night_closes(session: SparkSession, tmp_path: Path) -> None:
     known = {name: case for name, case in conversations.items() if name != "an end alone"}
     assert stays("endpoints", "conversation_id", known) == expected(known)
     assert stays("queue_events", "event_id", QUEUE_EVENTS) == expected(QUEUE_EVENTS)
+
+
+def test_late_rows_leave_closed_rows_of_databases_that_are_left_out(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """The second night writes a partition again in which both servers have closed rows."""
+    project = project_in(tmp_path, marks=("", "x"))
+    everything = a_bit_of_everything()
+    both = {
+        table: [marked(row, mark) for mark in ("", "x") for row in rows] for table, rows in everything.items()
+    }
+    project.add(both)
+    project.take_in(session)
+    before = ids_of(closed_of(project, "xSQL1"))
+    assert {table for table, _ in before} == {"message_events", "endpoint_events", "queue_events"}
+    (tmp_path / "captures").mkdir()
+    shutil.copy(next(SAMPLE.glob("DOC1-*")), tmp_path / "captures")
+    left_out = [f"xSQL1.{database['name']}" for database in catalog()["instances"][0]["databases"]]
+    settings = yaml.safe_load(Path(project.config).read_text())
+    settings["snapshots"] = [{"path": "captures", "leave_out": left_out}]
+    Path(project.config).write_text(yaml.safe_dump(settings))
+    project.add(night_after())
+    night = run("nightly", "--config", project.config, "--as-of", at(90, day=1).isoformat())
+    assert night.code == 0, night.err
+    moved = [row for row in closed_of(project, "SQL1") if row["fold"] == 2 and row["batch"] == 1]
+    assert moved != []
+    assert ids_of(closed_of(project, "xSQL1")) == before
+
+
+def closed_of(project: Project, instance: str) -> list[Row]:
+    """The closed rows of the events of a server, each with its `table`."""
+    return [
+        {**row, "table": table}
+        for table in ("message_events", "endpoint_events", "queue_events")
+        for row in project.table(table)
+        if row["instance"] == instance and row["closed_on"] is not None
+    ]
+
+
+def ids_of(rows: list[Row]) -> Counter[tuple[str, str]]:
+    return Counter((row["table"], row["event_id"]) for row in rows)
