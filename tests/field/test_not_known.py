@@ -56,7 +56,7 @@ def test_whether_a_database_honors_priorities_is_not_known(nights: tuple[Case, O
         (f"{handle(UNKNOWN, 2)}/initiator/0", 3, None, 3, 3),
         (f"{handle(UNKNOWN, 3)}/initiator/0", 1, None, 8, 8),
     ]
-    assert [word for word in ("rule", "default", "end these") if word in why] == []
+    assert [word for word in ("no rule", "rule '", "default", "end these") if word in why] == []
     assert "from //press/Desk to //press/Job" in why
 
 
