@@ -140,3 +140,11 @@ KIND_COLUMNS = (
     column("Remote service", "name", "remote_service"),
 )
 """The names of the endpoint that holds a message, or of a kind of endpoints."""
+DATABASE = place_column("Database", ("instance", "database"))
+FACT_COLUMNS = (
+    DATABASE,
+    column("Kind", "word", "kind"),
+    column("Name", "name", "name"),
+    column("Attribute", "word", "attribute"),
+)
+"""What a fact of the catalog is about."""

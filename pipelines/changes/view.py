@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.blocks.tables import Column, Row, Table, column, place_column
+from pipelines.blocks.tables import DATABASE, FACT_COLUMNS, Column, Row, Table, column
 from pipelines.config.instants import format_instant
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import escape_line, open_console
@@ -12,7 +12,6 @@ from pipelines.why.view import format_place
 
 MOST = 3
 """Databases that the line about conversations names."""
-DATABASE = place_column("Database", ("instance", "database"))
 PLACE = Column("Place", "text", format_place, ("kind", "instance", "database", "queue"))
 AT = column("At", "moment", "at")
 
@@ -47,10 +46,7 @@ TABLES = {
         "catalog-changed",
         "What snapshots show otherwise",
         [
-            DATABASE,
-            column("Kind", "word", "kind"),
-            column("Name", "name", "name"),
-            column("Attribute", "word", "attribute"),
+            *FACT_COLUMNS,
             AT,
             column("Old", "text", "old"),
             column("New", "text", "new"),

@@ -5,7 +5,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pipelines.blocks.tables import KIND_COLUMNS, Column, Row, Table, age_column, column, place_column
+from pipelines.blocks.tables import (
+    DATABASE,
+    FACT_COLUMNS,
+    KIND_COLUMNS,
+    Column,
+    Row,
+    Table,
+    age_column,
+    column,
+    place_column,
+)
 from pipelines.ingest.reasons import explain_reason
 from pipelines.questions.open_messages import RECEIVE, Schedule
 
@@ -54,7 +64,6 @@ def _remark(row: Row) -> str | None:
     return ", ".join([*remarks, *([] if row["endpoints"] else ["unused"])]) or None
 
 
-DATABASE = place_column("Database", ("instance", "database"))
 RULES = Table(
     "rules",
     "Rules and what they decide",
@@ -92,10 +101,7 @@ DIFFERENCES = {
         "changes",
         "Changes between snapshots",
         [
-            DATABASE,
-            column("Kind", "word", "kind"),
-            column("Name", "name", "name"),
-            column("Attribute", "word", "attribute"),
+            *FACT_COLUMNS,
             column("Snapshot before", "moment", "before"),
             column("At", "moment", "at"),
             column("Old", "text", "old"),
