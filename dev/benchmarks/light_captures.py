@@ -7,7 +7,7 @@ time, and readers that take the oldest. A capture an hour is full, and the other
 import gzip
 import random
 import sys
-from collections import deque
+from collections import Counter, deque
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ class Server:
         """Begin with a full queue."""
         self._random = random.Random(7)
         self._order = 0
+        self._sent = Counter[str]()
+        """Messages of each endpoint so far, by its handle."""
         self.endpoints = [self._endpoint() for _ in range(CONVERSATIONS)]
         self.messages: deque[Row] = deque()
         self.go_on(START, minutes=60)
@@ -49,18 +51,19 @@ class Server:
         while len(self.messages) < MESSAGES:
             self._order += 1
             endpoint = self._random.choice(self.endpoints)
-            endpoint["sent"] += 1
+            handle = endpoint["conversation_handle"]
             self.messages.append(
                 ready(
                     side=False,
-                    sequence=endpoint["sent"] - 1,
+                    sequence=self._sent[handle],
                     priority=endpoint["priority"],
                     queuing_order=self._order,
-                    conversation_handle=endpoint["conversation_handle"],
+                    conversation_handle=handle,
                     conversation_group_id=endpoint["conversation_group_id"],
                     message_enqueue_time=moment - timedelta(minutes=minutes * self._random.random()),
                 )
             )
+            self._sent[handle] += 1
 
     def capture(self, moment: datetime, known: set[str], *, is_full: bool) -> list[str]:
         """The lines of a capture; a light one has the endpoints of messages that are not known."""
@@ -70,7 +73,7 @@ class Server:
         rules = [("Gold", (CONTRACT, None, None), 8)]
         views = {
             QUEUE: list(self.messages),
-            "conversation_endpoints": [without_count(each) for each in told],
+            "conversation_endpoints": told,
             "service_queues": [queue(100, QUEUE.partition(".")[2])],
             **named_views({CONTRACT: 7}, {SERVICE: 2}, {SERVICE: 100}, rules),
         }
@@ -81,15 +84,10 @@ class Server:
     def _endpoint(self) -> Row:
         ids = ("conversation_handle", "conversation_id", "conversation_group_id")
         own: Row = {name: self._guid() for name in ids}
-        return shown(side=False, priority=self._random.choice((1, 3, 5, 8)), **own) | {"sent": 0}
+        return shown(side=False, priority=self._random.choice((1, 3, 5, 8)), **own)
 
     def _guid(self) -> str:
         return str(UUID(int=self._random.getrandbits(128))).upper()
-
-
-def without_count(endpoint: Row) -> Row:
-    """The endpoint as the view shows it."""
-    return {name: value for name, value in endpoint.items() if name != "sent"}
 
 
 def write_captures(count: int, minutes: float, folder: Path) -> None:
