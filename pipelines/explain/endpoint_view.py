@@ -14,7 +14,7 @@ from pipelines.console.wording import format_database, format_list
 from pipelines.explain.endpoint import LISTED_STEPS, SERVER, Endpoint, Outcome, Step
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
-"""What is to be said of the moment of a creation that is not logged."""
+"""The words behind the moment of a creation that is not logged."""
 STATES = {
     "CD": "CLOSED (CD): both sides have ended, and the server still keeps it",
     "DI": "DISCONNECTED_INBOUND (DI): the far side has ended, and this one has not",

@@ -83,10 +83,9 @@ def select_nights(runs: DataFrame, *, as_of: datetime) -> DataFrame:
         as_of: the last as_of to report.
 
     Returns:
-        One row per as_of with a run that succeeded; what a run says is taken from the latest of these:
-        `run_id`, `started_at`, `finished_at`, `seconds` that it took, `code_version` and the sums (null
-        where a run did not count them). `attempts` are all runs of this as_of, `failed` those that did not
-        succeed.
+        One row per as_of with a run that succeeded. The latest of these runs gives `run_id`, `started_at`,
+        `finished_at`, `seconds` that it took, `code_version` and the sums (null where a run did not count
+        them). `attempts` are all runs of this as_of, `failed` those that did not succeed.
     """
     of_as_of = Window.partitionBy("as_of")
     latest_first = of_as_of.orderBy(F.col("status") != "succeeded", F.desc("started_at"), "run_id")

@@ -45,7 +45,7 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 """A subfolder that is read with its folder: a day of `priorities capture --every`."""
 log = logging.getLogger(__name__)
 Found: TypeAlias = tuple[KnownCapture, list[ServerSnapshot], list[str]]
-"""What is to be known of a capture, its snapshots, and what there is to say."""
+"""What the warehouse records of a capture, its snapshots, and notes for the log."""
 
 
 @dataclass(frozen=True)

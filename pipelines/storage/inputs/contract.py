@@ -11,7 +11,7 @@ from schemas.events import table_of
 WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
 """Types of a file that hold in a declared type without loss."""
 NOT_THERE = "of the mapping is not there"
-"""What is said of a column that a mapping names and a file lacks."""
+"""The words about a column that a mapping names and a file lacks."""
 WITHOUT_VALUES = ("null", "void")
 """What Parquet and Spark call the type of a column that has nulls only."""
 
