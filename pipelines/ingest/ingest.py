@@ -477,9 +477,7 @@ def _plan_batch(
         has_queue_events=completed.has_queue_events or queue_events > 0,
         has_views_by_hand=any(isinstance(each, Snapshot) for each in settings.snapshot_entries),
         # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
-        # Closed rows of databases that are left out stay only where all rows are read.
-        starts_over=bool(replaced and settings.places.left_out)
-        or (not completed.has_queue_events and queue_events > 0),
+        starts_over=not completed.has_queue_events and queue_events > 0,
         replaced=replaced,
     )
 
