@@ -117,10 +117,9 @@ def _lines(changes: Row) -> Iterator[str]:
         names = ("messages_then", "messages_now", "arrived_at_least", "received_at_least")
         then, now, arrived, received = (sum(row[name] for row in rows) for name in names)
         places, before = format_count(len(rows), "place"), format_count(then, "message")
-        yield (
-            f"{places} changed: {before} then, {now:,} now; at least {arrived:,} arrived, "
-            f"and at least {received:,} were received"
-        )
+        moved = ((arrived, "arrived"), (received, "was received" if received == 1 else "were received"))
+        traffic = format_list([f"at least {count:,} {verb}" for count, verb in moved if count])
+        yield f"{places} changed: {before} then, {now:,} now{'; ' if traffic else ''}{traffic}"
     parts = []
     for which, found in changes["findings"].items():
         if told := [f"{row['code']} ({format_place(row)})" for row in found if row["severity"] != ORDER]:
@@ -153,4 +152,5 @@ def _fact(row: Row) -> str:
     if row["kind"] != "database":
         thing = f"{row['kind']} {row['name']!r} of {thing}"
     old, new = (each or "not there" for each in (row["old"], row["new"]))
-    return f"{row['attribute']} of {thing} was {old} and is {new}"
+    what = "" if row["attribute"] == "on" else f"{row['attribute']} of "
+    return f"{what}{thing} was {old} and is {new}"

@@ -20,7 +20,7 @@ QUEUE = {"kind": "receive", "instance": "SQL1", "database": "Claims", "queue": "
 LINES = [
     f"since the as_of of {MONDAY}: conversations: 50 began and 50 ended in SQL1.Claims, with 66 "
     "messages that no fact shows as received; 20 began and 20 ended in SQL1.Portal",
-    "1 place changed: 88 messages then, 168 now; at least 168 arrived, and at least 22 were received",
+    "1 place changed: 88 messages then, 168 now; at least 168 arrived and at least 22 were received",
     "findings that are new: rule_newer_than_endpoint (Queue SQL1.Claims.ClaimIntakeQueue)",
     "rules: 'GoldClaims' of SQL1.Claims was created",
 ]

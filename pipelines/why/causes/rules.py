@@ -76,7 +76,7 @@ class RuleChangedSince(Cause):
         what = f"rule {rule['rule']!r}" if rule["rule"] else "the default"
         change = "other rules held when the conversations began"
         if rule["since"]:
-            change = f"the rules {_began(at, rule, 'changed', 'was first seen so')}"
+            change = f"the rules {_began(at, rule, 'changed', 'were first seen so')}"
         return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more}"
 
     def action(self, at: Occurrence) -> str:
