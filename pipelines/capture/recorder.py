@@ -116,15 +116,18 @@ class LockedFolder:
         self._locked: tuple[int, int] | None = None
         """The file that is locked: its device and its number there."""
 
-    def lock(self) -> None:
+    def lock(self) -> bool:
         """Be the only recorder of this server in this folder, also if the folder was deleted meanwhile.
+
+        Returns:
+            Whether it was not locked before: the folder is new, or what was in it is gone.
 
         Raises:
             BusyError: there is another.
             OutputError: the folder can't be written.
         """
         if self._locked is not None and self._locked == self._identity():
-            return
+            return False
         self.release()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -139,6 +142,7 @@ class LockedFolder:
                 f"capture: {self.path} can't be written ({error.strerror}); name another --out"
             ) from error
         self._locked = self._identity()
+        return True
 
     def release(self) -> None:
         """Let others lock it."""
@@ -220,7 +224,9 @@ class Recorder:
         return written
 
     def _take(self, due: float) -> None:
-        self._folder.lock()
+        if self._folder.lock():
+            # What was shown before is in no file any more.
+            self._full_at = None
         is_full = self._full_at is None or due - self._full_at >= self._plan.full_every
         attempt = _Attempt(lambda placing: self._write(placing, is_full=is_full))
         written, shown = attempt.result(max(LEAST_PATIENCE, INTERVALS_OF_PATIENCE * self._plan.every))

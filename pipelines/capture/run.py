@@ -223,4 +223,4 @@ def _name_of_view(found: dict[str, Any]) -> str:
 
 def broken(what: str) -> ServerError:
     """The error of an answer that is no whole capture."""
-    return ServerError(f"capture: the server's answer has {what}; nothing was written, run the command again")
+    return ServerError(f"capture: the server's answer has {what}; nothing was written")

@@ -3,7 +3,7 @@
 import sys
 import time
 from argparse import Namespace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from pipelines.commands.signals import finish_on_first_signal
 from pipelines.config.captures.known import read_known
 from pipelines.config.captures.objects import instant_of
 from pipelines.config.errors import PipelineError
+from pipelines.config.instants import format_instant
 from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.config.model import SparkSchema
 from pipelines.console.terminal import escape_line
@@ -71,14 +72,14 @@ class _Printed(Reports):
 
     def wrote(self, written: Written, *, is_full: bool) -> None:
         print(escape_line(f"wrote {written.path}"), flush=True)
+        taken_at = instant_of(written.lines.header["taken_at"])
+        self._newest = max(taken_at, self._newest or taken_at)
         for warning in written.lines.warnings():
             self._warn(warning)
-        if self._keep is None:
-            return
-        taken_at = instant_of(written.lines.header["taken_at"])
-        # A server's clock may go back.
-        self._newest = max(taken_at, self._newest or taken_at)
-        if is_full:
+        if taken_at < self._newest:
+            newest = format_instant(self._newest)
+            self._warn(f"the server's clock has gone back: an earlier capture was taken at {newest}")
+        if is_full and self._keep is not None:
             try:
                 self._delete(self._newest, timedelta(seconds=self._keep))
             except PipelineError as error:
@@ -86,17 +87,22 @@ class _Printed(Reports):
 
     def failed(self, error: PipelineError) -> None:
         self.has_failed = True
-        print(f"error: {escape_line(str(error))}", file=sys.stderr)
+        self._print("error", str(error))
 
     def skipped(self, beats: int) -> None:
         count = format_count(beats, "capture")
-        print(f"warning: {count} skipped: one took longer than the interval of --every", file=sys.stderr)
+        self._print("warning", f"{count} skipped: one took longer than the interval of --every")
 
     def _warn(self, warning: str) -> None:
         now = time.monotonic()
         if now - self._said_at.get(warning, -SAID_AGAIN_AFTER) >= SAID_AGAIN_AFTER:
             self._said_at[warning] = now
-            print(f"warning: {escape_line(warning)}", file=sys.stderr)
+            self._print("warning", warning)
+
+    def _print(self, kind: str, text: str) -> None:
+        """Print a line with the time, which a log of cron does not add."""
+        now = format_instant(datetime.now(UTC).replace(microsecond=0))
+        print(f"{kind}: {escape_line(text)} ({now})", file=sys.stderr)
 
     def _delete(self, newest: datetime, keep: timedelta) -> None:
         known = read_known(self._warehouse) if isinstance(self._warehouse, str) else []

@@ -282,6 +282,7 @@ def test_a_folder_that_is_deleted_is_locked_again(case: Case) -> None:
     case.server.on_ask = delete
     assert case.record(minutes=20) == 4
     assert case.heard.errors == []
+    assert case.server.executed == ["full", "light", "full", "light"], "its endpoints were in the folder"
 
 
 def test_a_recorder_ends_where_another_has_taken_the_folder(case: Case) -> None:

@@ -23,6 +23,13 @@ def capture_lines(
     return [json.dumps(line, separators=(",", ":")) for line in (header, *lines, last)]
 
 
+def without_times(err: str) -> str:
+    """What a recorder wrote to standard error, without the time at the end of each line."""
+    lines = re.findall(r"(.*) \(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\)\n", err)
+    assert len(lines) == err.count("\n"), err
+    return "".join(f"{line}\n" for line in lines)
+
+
 class DriverError(Exception):
     """An error of the driver."""
 
