@@ -6,5 +6,5 @@ date -u '+%Y-%m-%dT%H:%M:%SZ week' >&2
 priorities maintain --keep-days 90 --keep-event-days 100 || exit
 for folder in captures; do # each folder of the settings
   mkdir -p "archive/$folder"
-  find "$folder" -maxdepth 1 -type f -mtime +30 -exec mv {} "archive/$folder/" ';'
+  find "$folder" -maxdepth 1 -type f ! -name '.*' -mtime +30 -exec mv {} "archive/$folder/" ';'
 done

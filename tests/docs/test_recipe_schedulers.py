@@ -16,7 +16,7 @@ from tests.support.recipes import FOLDER, SAMPLES, SCRIPTS, Place, blocks, cron_
 
 def test_the_crontab() -> None:
     assert [schedule for schedule, _ in cron_lines()] == ["0 3 * * *", "0 5 * * 0"]
-    for _, command in cron_lines():
+    for _, command in (*cron_lines(), *cron_lines("A recorder")):
         assert "%" not in command  # cron makes a line end of it
         assert set(re.findall(rf"{FOLDER}/\w+\.sh", command)) <= files().keys()
 
@@ -68,9 +68,8 @@ def test_an_alert_says_which_conditions_are_not_met(place: Place) -> None:
 
 def test_the_recorder_that_runs_already_is_no_fault(place: Place) -> None:
     """The line of cron and the unit start the same recorder."""
-    (block,) = blocks("A recorder", "crontab")
-    schedule, command = block.split()[:5], block.split(maxsplit=5)[5]
-    assert (schedule, "%" in command) == (["*/10", "*", "*", "*", "*"], False)
+    (schedule, command), (of_watch, _) = cron_lines("A recorder")
+    assert (schedule, of_watch) == ("*/10 * * * *", "7 * * * *")
     unit = files()["/etc/systemd/system/priorities-recorder@.service"]
     options = "capture --server {} --every 5min --keep 14d --config priorities.yaml"
     assert options.format("%i") in unit
@@ -80,17 +79,23 @@ def test_the_recorder_that_runs_already_is_no_fault(place: Place) -> None:
         assert place.sh(command).returncode == seen
     assert place.called == [options.format("SQL1")] * 3
 
+    # Another one that cron starts meanwhile says nothing, and is not started.
+    again = f'#!/bin/sh\necho began\n{place.here(command)}\necho "second $?"\n'
+    place.install("venv/bin/priorities", again)
+    assert place.sh(command).returncode == 0
+    assert (place.folder / "log" / "recorder.log").read_text() == "began\nsecond 0\n"
+
 
 def test_the_units_name_files_and_units_of_the_page() -> None:
     service, timers = files()["/etc/systemd/system/priorities@.service"], []
-    for name in ("night", "weekly"):
+    for name in ("night", "watch", "weekly"):
         parser = ConfigParser(interpolation=None)
         parser.read_string(files()[f"/etc/systemd/system/priorities-{name}.timer"])
         timers.append(parser["Timer"]["Unit"])
-    assert timers == ["priorities@night.service", "priorities@weekly.service"]
+    assert timers == [f"priorities@{name}.service" for name in ("night", "watch", "weekly")]
     parser = ConfigParser(interpolation=None)
     parser.read_string(service)
-    started = {parser["Service"]["ExecStart"].replace("%i", name) for name in ("night", "weekly")}
+    started = {parser["Service"]["ExecStart"].replace("%i", name) for name in ("night", "watch", "weekly")}
     assert {*started, parser["Service"]["ExecStopPost"]} == {f"{FOLDER}/{name}" for name in SCRIPTS}
 
 
@@ -100,6 +105,7 @@ def test_systemd_takes_the_units(place: Place) -> None:
     assert names == [
         "priorities-night.timer",
         "priorities-recorder@.service",
+        "priorities-watch.timer",
         "priorities-weekly.timer",
         "priorities@.service",
     ]
@@ -119,8 +125,9 @@ def test_systemd_takes_the_units(place: Place) -> None:
 def test_the_rotation_is_of_the_logs_that_cron_writes() -> None:
     block = files()["/etc/logrotate.d/priorities"]
     (pattern,) = re.findall(r"^(/\S+) \{$", block, re.MULTILINE)
-    written = [path for _, command in cron_lines() for path in re.findall(r">>(\S+)", command)]
-    assert len(written) == 2
+    lines = (*cron_lines(), *cron_lines("A recorder"))
+    written = [path for _, command in lines for path in re.findall(r">>(\S+)", command)]
+    assert len(written) == 4
     assert all(Path(path).match(pattern) for path in written)
     assert block.count("{") == block.count("}") == 1
 

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from datetime import UTC, datetime
 
 import pytest
 import yaml
@@ -12,13 +13,24 @@ from deltalake.schema import PrimitiveType
 from pipelines import __version__
 from tests.support.captures import write_capture
 from tests.support.factories import NOON, at
-from tests.support.processes import ROOT
-from tests.support.recipes import CALLED, FOLDER, PAGE, SERVERS, Place, blocks, cron_lines, files, lines_of
+from tests.support.processes import PATIENCE, ROOT
+from tests.support.recipes import (
+    CALLED,
+    FOLDER,
+    PAGE,
+    SCRIPTS,
+    SERVERS,
+    Place,
+    blocks,
+    cron_lines,
+    files,
+    lines_of,
+)
 
 
 def test_the_scripts_are_for_any_shell() -> None:
     scripts = [*blocks("", "sh", ""), *(text for path, text in files().items() if path.endswith(".sh"))]
-    assert len(scripts) == 13
+    assert len(scripts) == 15
     for script in scripts:
         done = subprocess.run(["sh", "-n"], input=script, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), script
@@ -31,7 +43,9 @@ def test_nights_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(
     old = ["SQL1-first.jsonl", "SQL1-second.jsonl"]
     write_capture(captures / old[0], lines_of("SQL1", at(day=-25), 1))
     write_capture(captures / old[1], lines_of("SQL1", at(day=-20)))
-    for name in old:
+    lock = captures / ".recorder-SQL1"
+    lock.touch()
+    for name in (*old, lock.name):
         os.utime(captures / name, (0, 0))
     assert place.night() == 1, "no server answers"
     _, settings = blocks(SERVERS, "yaml")
@@ -76,11 +90,25 @@ def test_nights_of_several_servers_an_upgrade_the_way_back_a_week_and_a_rebuild(
     kept = {path.name for path in captures.iterdir()}
     assert kept.isdisjoint(old)
     assert sorted(path.name for path in (place.folder / "archive" / "captures").iterdir()) == old
+    assert lock.exists(), "a recorder holds it"
     (rebuild,) = blocks("Limit disk use", "sh")
     place.sh(rebuild)
     assert {path.name for path in captures.iterdir()} == kept | {*old}
     assert place.receive() == received
     assert (place.folder / "warehouse.old" / "runs").exists()
+
+
+@pytest.mark.slow
+def test_the_figures_of_a_recorder_that_has_ended_say_how_old_its_data_is(place: Place) -> None:
+    (place.folder / "metrics").mkdir()
+    write_capture(place.folder / "captures" / "2026-11-21" / "SQL1.jsonl", lines_of("SQL1", NOON, 1))
+    done = place.sh(f"{FOLDER}/watch.sh")
+    assert done.returncode == 0, done.stderr
+    figures = (place.folder / "metrics" / "service_broker.prom").read_text()
+    [age] = re.findall(
+        r'^service_broker_data_age_seconds\{instance="SQL1",database="B"\} (\d+)$', figures, re.M
+    )
+    assert int(age) > (datetime.now(UTC) - NOON).total_seconds() - PATIENCE
 
 
 def test_a_password_comes_from_the_file_login(place: Place) -> None:
@@ -110,7 +138,7 @@ def test_removal(place: Place) -> None:
     done = place.sh("set -e\n" + with_systemd.replace("/etc/systemd/system", target))
     assert (done.returncode, done.stderr) == (0, "")
     assert [path for path in written if path.exists()] == []
-    assert [line.split()[1] for line in place.called] == ["disable", "daemon-reload"]
+    assert [line.split()[1] for line in place.called] == ["disable", "disable", "daemon-reload"]
 
     done = place.sh(f"set -e\ncd /\n{first}")
     assert (done.returncode, done.stderr) == (0, "")
@@ -119,13 +147,19 @@ def test_removal(place: Place) -> None:
 
 
 def test_the_first_steps_make_settings(place: Place) -> None:
-    (steps,) = blocks("", "")[:1]
+    as_root, steps = blocks("", "sh")[0], blocks("", "")[0]
+    place.stand_in("apt-get", "useradd", "chown", "python3")
+    place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
+    for name in SCRIPTS:
+        (place.folder / name).unlink()
+    done = place.sh(f"set -e\ncd {ROOT}\n{as_root}")
+    assert done.returncode == 0, done.stderr
+    assert all((place.folder / name).is_file() for name in SCRIPTS)
+    assert f"pip wheel --no-deps --wheel-dir {place.folder}/wheels ." in place.called
     (place.folder / "priorities.yaml").unlink()
     (place.folder / "captures").rmdir()
     (place.folder / "log").rmdir()
     place.serve("SQL1", lines_of("SQL1", NOON, 1))
-    place.stand_in("python3")
-    place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
     done = place.sh(f"set -e\n{steps}")
     assert done.returncode == 0, done.stderr
     written = (place.folder / "priorities.yaml").read_text()

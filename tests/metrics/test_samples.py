@@ -59,6 +59,8 @@ def test_codes_of_the_alerts_are_causes() -> None:
 def test_promtool_runs_the_tests_of_the_alerts() -> None:
     if (promtool := shutil.which("promtool")) is None:
         pytest.skip("promtool is not installed")
-    for words in (["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"]):
-        done = subprocess.run([promtool, *words], cwd=FOLDER, capture_output=True, text=True, check=False)
+    for words in ("check rules alerts.yaml", "check config prometheus.yml", "test rules alerts_test.yaml"):
+        done = subprocess.run(
+            [promtool, *words.split()], cwd=FOLDER, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr

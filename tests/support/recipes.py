@@ -23,7 +23,7 @@ PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 SAMPLES = ROOT / "samples" / "recipes"
 FOLDER = "/srv/priorities"
 """The folder of the page; a test puts its own in place of it."""
-SCRIPTS = ("night.sh", "alert.sh", "weekly.sh")
+SCRIPTS = ("night.sh", "watch.sh", "alert.sh", "weekly.sh")
 SERVERS = "Several servers into one warehouse"
 
 PRIORITIES = """#!/bin/sh
@@ -63,9 +63,9 @@ def files() -> dict[str, str]:
     return found
 
 
-def cron_lines() -> list[tuple[str, str]]:
+def cron_lines(heading: str = "cron") -> list[tuple[str, str]]:
     """Schedule and command of the crontab lines."""
-    (block,) = blocks("cron", "crontab")
+    (block,) = blocks(heading, "crontab")
     fields = [line.split(maxsplit=5) for line in block.splitlines()]
     return [(" ".join(parts[:5]), parts[5]) for parts in fields]
 
