@@ -159,6 +159,8 @@ SHOWN: dict[str, tuple[Column, ...]] = {
         INFERRED,
         optional("state", "string", "state in the snapshot's view, such as CO; null for input events"),
         optional("expires_at", "timestamp", "end of the lifetime in the view; its zone is not documented"),
+        optional("send_sequence", "bigint", "next number to send; null if not said"),
+        optional("receive_sequence", "bigint", "next number to arrive; null if not said"),
     ),
     "message_events": (
         SEEN_AT,

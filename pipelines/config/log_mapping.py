@@ -64,6 +64,24 @@ class LogTransactions(Shape):
     rolled_back: tuple[Condition, ...]
 
 
+class LogSequences(Shape):
+    """The rows that take numbers: each the next one of its endpoint, of what that sends or of what it gets.
+
+    Attributes:
+        conversation: the column with the conversation.
+        role: the column with the side of the endpoint: initiator or target.
+        begun: the rows of endpoints that begin, whose first number is 0.
+        sent: the rows of messages that the endpoint sends, its ends among them.
+        arrived: the rows of messages that it gets.
+    """
+
+    conversation: str
+    role: str
+    begun: tuple[Condition, ...]
+    sent: tuple[Condition, ...]
+    arrived: tuple[Condition, ...]
+
+
 class LogMapping(Shape):
     """How the rows of a log become events.
 
@@ -77,6 +95,7 @@ class LogMapping(Shape):
         class_of: the columns by which rows are counted that lack something.
         counted: rows that are counted, and are no events, by name.
         transactions: which rows say how transactions ended; null if none does.
+        sequences: which rows take numbers, in the order of `transactions.sequence`; null if none does.
         rows: which rows become events, or rows of `sends`.
         xml: the column of a file with the XML of a row, which has all others; None where the file has them.
     """
@@ -90,6 +109,7 @@ class LogMapping(Shape):
     class_of: tuple[str, ...]
     counted: dict[str, tuple[Condition, ...]] = Field(default_factory=dict)
     transactions: LogTransactions | None = None
+    sequences: LogSequences | None = None
     rows: tuple[LogRows, ...]
     xml: str | None = None
 

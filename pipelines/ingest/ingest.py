@@ -344,7 +344,8 @@ def _read_inputs(
         try:
             with name_files_on_error(partial(_name_faulty_files, warehouse, settings, of_log)):
                 found += read_new_log(
-                    warehouse, settings, log, of_log, number, materialize, others, shown(), has_ends
+                    *(warehouse, settings, log, of_log, number, materialize, others, shown(), has_ends),
+                    {} if views is None else views.made,
                 )
         except InputError as error:
             found.append(error)

@@ -1,5 +1,6 @@
 """How the transactions ended in which a log has rows: those of one that was rolled back do not count."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from pyspark.sql import DataFrame, functions as F
@@ -54,24 +55,11 @@ def with_outcomes(rows: DataFrame, ends: DataFrame | None, mapping: SourceMappin
     Returns:
         The rows with `is_rolled_back`; those of a transaction whose end nothing shows are pending.
 
-    A server that restarts uses transaction ids again, and its numbers of rows begin again: the first end
-    after a row by time and by number is that of its transaction.
     """
     if ends is None:
         found = rows.select("event_id", F.lit(False).alias("found_rollback")).where("false")
     else:
-        asking = rows.where(f"{TRANSACTION} is not null").select("event_id", "event_time", *KEY, SEQUENCE)
-        sequence = parse_value(F.col(SEQUENCE), "bigint")
-        by_number = (F.col("ended_sequence") > sequence) & (
-            F.col("ended_at") >= F.col("event_time") - F.lit(DOUBLED)
-        )
-        is_behind = F.coalesce(by_number, F.col("ended_at") >= F.col("event_time"))
-        found = (
-            asking.join(ends, KEY, "inner")
-            .where(is_behind)
-            .groupBy("event_id")
-            .agg(F.min_by("is_rollback", "ended_at").alias("found_rollback"))
-        )
+        found = find_outcomes(rows, ends, ["event_id"])
     joined = rows.join(found, "event_id", "left")
     waits = F.col(TRANSACTION).isNotNull() & F.col("found_rollback").isNull()
     written = payload_of_mapped(rows.drop("event_id"), mapping.contract, mapping.kept)
@@ -82,3 +70,33 @@ def with_outcomes(rows: DataFrame, ends: DataFrame | None, mapping: SourceMappin
             "payload": F.when(waits, written).otherwise(F.col("payload")),
         }
     ).drop("found_rollback")
+
+
+def find_outcomes(rows: DataFrame, ends: DataFrame, key: Sequence[str]) -> DataFrame:
+    """How the transactions of rows ended, as far as any row shows it.
+
+    Args:
+        rows: rows with `event_time`, `KEY` and `SEQUENCE`.
+        ends: `outcomes`.
+        key: columns that identify a row, none of them null.
+
+    Returns:
+        `key` and `found_rollback`.
+
+    A server that restarts uses transaction ids again, and its numbers of rows begin again: the first end
+    after a row by time and by number is that of its transaction.
+    """
+    asking = rows.where(f"{TRANSACTION} is not null").select(
+        *dict.fromkeys([*key, "event_time", *KEY, SEQUENCE])
+    )
+    sequence = parse_value(F.col(SEQUENCE), "bigint")
+    by_number = (F.col("ended_sequence") > sequence) & (
+        F.col("ended_at") >= F.col("event_time") - F.lit(DOUBLED)
+    )
+    is_behind = F.coalesce(by_number, F.col("ended_at") >= F.col("event_time"))
+    return (
+        asking.join(ends, KEY, "inner")
+        .where(is_behind)
+        .groupBy(*key)
+        .agg(F.min_by("is_rollback", "ended_at").alias("found_rollback"))
+    )

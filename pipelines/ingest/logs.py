@@ -14,7 +14,15 @@ from pipelines.config.model import LogSource
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.duplicates import narrow_rows
-from pipelines.ingest.log_transactions import OUTCOMES, ROLLED_BACK, TRANSACTION, outcomes, with_outcomes
+from pipelines.ingest.log_numbers import count_steps, number_steps, shown_sequences, with_numbers
+from pipelines.ingest.log_transactions import (
+    OUTCOMES,
+    ROLLED_BACK,
+    SEQUENCE,
+    TRANSACTION,
+    outcomes,
+    with_outcomes,
+)
 from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.pending import (
     is_pending,
@@ -38,12 +46,13 @@ from pipelines.storage.inputs.mapped_rows import (
 )
 from pipelines.storage.placed import placed_events
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import CREATIONS, ENDPOINT_FACTS, SENT_MESSAGES
+from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, SENT_MESSAGES
 from schemas.ids import canonical_id
 from schemas.outputs import SENDS
 
-INCOMPLETE = "incomplete"
-"""What the names of counts begin with, of rows that lack what an event needs; their class follows."""
+INCOMPLETE, NUMBERED = "incomplete", "numbered"
+"""What the names of counts begin with, of rows that lack what an event needs, and of messages that were
+counted; their class follows."""
 OTHERS = "other_events"
 """The count of rows of other classes or events."""
 LACKING = r"^missing_[a-z_]+(,missing_[a-z_]+)*$"
@@ -70,6 +79,7 @@ def read_new_log(
     before: Mapping[str, Sequence[DataFrame]],
     shown: Sequence[DataFrame],
     has_ends: bool,
+    of_snapshots: Mapping[str, DataFrame],
 ) -> list[InputBatch]:
     """Read the new files of a log.
 
@@ -83,6 +93,7 @@ def read_new_log(
         before: by table, the accepted events of other sources in this batch.
         shown: the endpoint events of this batch, of files and of snapshots.
         has_ends: whether batches before read rows that say how transactions ended.
+        of_snapshots: by table, the events of the snapshots of this batch.
 
     Returns:
         A batch for each table that the log may have rows of.
@@ -105,6 +116,11 @@ def read_new_log(
     # Without a row that says how one ended, all transactions count.
     decides = has_ends or counts[OUTCOMES] > 0
     known = known_endpoints(warehouse, shown)
+    numbered = None
+    if log.mapping.sequences is not None and raw is not None:
+        sequences = shown_sequences(warehouse, of_snapshots.get(ENDPOINT_FACTS.name))
+        if sequences is not None:
+            numbered = materialize(number_steps(count_steps(raw, log, ends, warehouse), sequences))
     found = []
     for number, table in enumerate(log.tables):
         whole = log.whole(table)
@@ -121,10 +137,15 @@ def read_new_log(
             rows = rows.withColumn("pending_reason", F.lit(None).cast("string"))
         if table == ENDPOINT_FACTS.name:
             rows = with_shown_endpoints(rows, warehouse, shown)
+        if table == MESSAGES.name and numbered is not None:
+            of_captures, logged = of_snapshots.get(table), before.get(table, ())
+            rows = with_numbers(rows, numbered, known, of_captures, logged, warehouse, materialize)
         rows = with_message_ids(rows, whole)
         rows = with_reasons(rows, whole.contract, first_day=warehouse.first_day, is_mapped=True)
         rows = with_numbered_ids(materialize(placed_events(rows, warehouse.places)), materialize)
         told, rows = _without_incomplete(rows)
+        if table == MESSAGES.name and numbered is not None:
+            told += count_by_class(rows.where(f"{SEQUENCE} is not null and reasons is null"), NUMBERED)
         if decides and TRANSACTION in [column.name for column in whole.kept]:
             rows = materialize(with_outcomes(rows, ends, whole))
             told += Counter({ROLLED_BACK: rows.where("is_rolled_back").count()})
@@ -244,9 +265,13 @@ def _without_incomplete(rows: DataFrame) -> tuple[Counter[str], DataFrame]:
     """How many rows of each class lack what an event needs, and the others."""
     lacks = F.col("reasons").rlike(LACKING) & ~F.contains("reasons", F.lit("missing_event_time"))
     is_incomplete = F.coalesce(lacks, F.lit(False)) & F.col("class").isNotNull()
-    by_class = rows.where(is_incomplete).groupBy("class").agg(F.count(F.lit(1)).alias("rows"))
-    counts = Counter({f"{INCOMPLETE}_{row['class']}": row["rows"] for row in by_class.collect()})
-    return counts, rows.where(~is_incomplete)
+    return count_by_class(rows.where(is_incomplete), INCOMPLETE), rows.where(~is_incomplete)
+
+
+def count_by_class(rows: DataFrame, name: str) -> Counter[str]:
+    """How many rows there are of each class, by the name of the count."""
+    by_class = rows.groupBy("class").agg(F.count(F.lit(1)).alias("rows")).collect()
+    return Counter({f"{name}_{row['class']}": row["rows"] for row in by_class if row["class"]})
 
 
 def count_classes(raw: DataFrame, log: LogReading) -> Counter[str]:
