@@ -54,7 +54,6 @@ def with_outcomes(rows: DataFrame, ends: DataFrame | None, mapping: SourceMappin
 
     Returns:
         The rows with `is_rolled_back`; those of a transaction whose end nothing shows are pending.
-
     """
     if ends is None:
         found = rows.select("event_id", F.lit(False).alias("found_rollback")).where("false")
@@ -76,7 +75,7 @@ def find_outcomes(rows: DataFrame, ends: DataFrame, key: Sequence[str]) -> DataF
     """How the transactions of rows ended, as far as any row shows it.
 
     Args:
-        rows: rows with `event_time`, `KEY` and `SEQUENCE`.
+        rows: rows with `event_time`, `KEY` and `SEQUENCE`, and where there are aliases `own_instance`.
         ends: `outcomes`.
         key: columns that identify a row, none of them null.
 
@@ -86,6 +85,8 @@ def find_outcomes(rows: DataFrame, ends: DataFrame, key: Sequence[str]) -> DataF
     A server that restarts uses transaction ids again, and its numbers of rows begin again: the first end
     after a row by time and by number is that of its transaction.
     """
+    if "own_instance" in rows.columns:
+        rows = rows.withColumn("instance", F.coalesce("own_instance", "instance"))
     asking = rows.where(f"{TRANSACTION} is not null").select(
         *dict.fromkeys([*key, "event_time", *KEY, SEQUENCE])
     )

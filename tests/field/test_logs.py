@@ -186,3 +186,29 @@ def test_a_later_file_says_how_a_transaction_ended(server: Case) -> None:
     rows = {row["message_sequence_number"]: row["acknowledged_at"] for row in server.table("sends")}
     assert len(rows) == 2
     assert rows[2].isoformat() == "2026-11-20T09:01:01+00:00"
+
+
+def test_a_transaction_ends_on_the_server_also_where_its_database_has_another_name(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """The end of one row comes with it, that of the other a night later."""
+    server = Case(tmp_path)
+    for name in ("endpoints", "trace"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "endpoints" / "1.csv").write_text(CREATIONS)
+    ended = {"EventClass": 124, "EventSubClass": 2, "GUID": CONVERSATION, "RoleName": "target"}
+    rows = [
+        ended | {"StartTime": "2026-11-20 10:00:00", "TransactionID": 901},
+        {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:01", "TransactionID": 901},
+        ended | {"StartTime": "2026-11-20 10:00:02", "TransactionID": 902},
+        {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:03", "TransactionID": 902},
+    ]
+    server.set_catalog(INSTANCE | {"name": "CLAIMSAG"})
+    server.configure(inputs=inputs(), aliases={"CLAIMSAG": ["SQL1.Claims", "SQL2.Claims"]})
+    found = []
+    for night, lines in enumerate((rows[:3], rows[3:])):
+        (tmp_path / "trace" / f"{night}.csv").write_text(trace(*lines))
+        server.fold()
+        ends = [row for row in server.table("endpoint_events") if row["event_type"] == "END_CONVERSATION"]
+        found.append((len(ends), {row["instance"] for row in ends}, len(server.table("pending_events"))))
+    assert found == [(1, {"CLAIMSAG"}, 1), (2, {"CLAIMSAG"}, 0)]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.model import Format
+from pipelines.config.snapshots.places import PLACE
 from pipelines.engine.files import checked_text
 from pipelines.storage.inputs import csv_rows, json_lines
 from pipelines.storage.inputs.text_copies import TOO_LONG
@@ -41,10 +42,16 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
 
 
 def payload_of_mapped(rows: DataFrame, contract: EventContract, kept: Sequence[Declared] = ()) -> Column:
-    """What could not be read as it was written, else the mapped values, the handle and what a log keeps."""
+    """What could not be read as it was written, else the mapped values, the handle and what a log keeps.
+
+    A database has the name by which its row calls it, without an alias.
+    """
     named = [*contract.columns, *([HANDLE] if HANDLE.name not in contract.names else []), *kept]
+    own = {name: F.coalesce(f"own_{name}", name) for name in PLACE if f"own_{name}" in rows.columns}
     values = [
-        readable(each, rows.sparkSession).alias(each.name) for each in named if each.name in rows.columns
+        readable(each, rows.sparkSession, own.get(each.name)).alias(each.name)
+        for each in named
+        if each.name in rows.columns
     ]
     return F.coalesce("payload", F.to_json(F.struct(*values)))
 
@@ -58,9 +65,9 @@ def describe_line(line: str) -> Column:
     )
 
 
-def readable(column: Declared, spark: SparkSession) -> Column:
-    """A value as its JSON is to have it."""
-    value = F.col(column.name)
+def readable(column: Declared, spark: SparkSession, value: Column | None = None) -> Column:
+    """The value of a column, or another one for it, as its JSON is to have it."""
+    value = F.col(column.name) if value is None else value
     if column.type == "string":
         return checked_text(value, spark)[0]
     if column.type == "timestamp":
