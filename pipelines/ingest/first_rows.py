@@ -2,23 +2,28 @@
 
 import json
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.model import EventSource, LogSource
+from pipelines.engine.frames import empty_frame
 from pipelines.ingest.log_transactions import outcomes
-from pipelines.ingest.logs import map_log
+from pipelines.ingest.logs import is_incomplete, map_log
 from pipelines.ingest.mapped import with_message_ids
+from pipelines.ingest.pending import is_pending, resolve_handles
 from pipelines.ingest.reasons import with_reasons
+from pipelines.ingest.snapshots.identity import HANDLE
 from pipelines.storage.inputs.delta_log import current_version
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log
 from pipelines.storage.inputs.mapped_rows import SourceMapping
 from pipelines.storage.inputs.paths import list_files
 from pipelines.storage.inputs.read import read_input
+from schemas.ledger import ENDPOINTS
 
 SHOWN = 3
 """Rows that are shown."""
+TIME = "timestamp"
 
 
 def read_first_rows(
@@ -54,13 +59,30 @@ def _first_file(source: str, given: EventSource | LogSource) -> InputFile:
 
 
 def _shown(read: DataFrame, mapping: SourceMapping) -> list[str]:
+    if mapping.has_handles:
+        nothing = empty_frame(read.sparkSession, ENDPOINTS.struct).select(*HANDLE)
+        read = resolve_handles(read, nothing, mapping)
     rows = with_reasons(with_message_ids(read, mapping), mapping.contract, is_mapped=True)
+    is_waiting = is_pending() if mapping.has_handles else F.lit(False)
+    lacks = is_incomplete() if mapping.table is not None else F.lit(False)
     names = [column.name for column in mapping.mapped if column.name != "event_id"]
-    found = rows.limit(SHOWN).select(*names, "payload", "reasons").collect()
-    return [_told({name: row[name] for name in names}, row["payload"], row["reasons"]) for row in found]
+    # The year of a time may be too large for Python.
+    times = {
+        column.name: F.col(column.name).cast("string") for column in mapping.mapped if column.type == TIME
+    }
+    found = rows.limit(SHOWN).select(
+        *[times.get(name, F.col(name)).alias(name) for name in names],
+        *("payload", "reasons", is_waiting.alias("is_waiting"), lacks.alias("is_incomplete")),
+    )
+    return [_told({name: row[name] for name in names}, row) for row in found.collect()]
 
 
-def _told(values: dict[str, object], payload: str | None, reasons: str | None) -> str:
+def _told(values: dict[str, object], row: Row) -> str:
     there = {name: value for name, value in values.items() if value is not None}
-    said = payload or json.dumps(there, default=str, ensure_ascii=False)
-    return f"{said}; rejected: {reasons}" if reasons else said
+    said = row["payload"] or json.dumps(there, ensure_ascii=False)
+    if row["is_waiting"]:
+        return f"{said}; the endpoint of its handle says the rest"
+    if row["is_incomplete"]:
+        lacking = row["reasons"].replace("missing_", "").replace(",", ", ")
+        return f"{said}; incomplete unless another input shows {lacking}"
+    return f"{said}; rejected: {row['reasons']}" if row["reasons"] else said

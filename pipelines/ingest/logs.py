@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import reduce
 from operator import or_
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
@@ -263,9 +263,13 @@ def _as_whole(rows: DataFrame, part: SourceMapping, whole: SourceMapping) -> Dat
 
 def _without_incomplete(rows: DataFrame) -> tuple[Counter[str], DataFrame]:
     """How many rows of each class lack what an event needs, and the others."""
+    return count_by_class(rows.where(is_incomplete()), INCOMPLETE), rows.where(~is_incomplete())
+
+
+def is_incomplete() -> Column:
+    """Whether a row of a log with `reasons` lacks names, a number or a type alone."""
     lacks = F.col("reasons").rlike(LACKING) & ~F.contains("reasons", F.lit("missing_event_time"))
-    is_incomplete = F.coalesce(lacks, F.lit(False)) & F.col("class").isNotNull()
-    return count_by_class(rows.where(is_incomplete), INCOMPLETE), rows.where(~is_incomplete)
+    return F.coalesce(lacks, F.lit(False)) & F.col("class").isNotNull()
 
 
 def count_by_class(rows: DataFrame, name: str) -> Counter[str]:

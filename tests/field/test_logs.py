@@ -160,6 +160,32 @@ def test_a_file_without_the_class_of_events_is_exit_code_3(session: SparkSession
     assert "1.csv: column EventClass of the mapping is not there; did you mean 'EventClas'?" in found.err
 
 
+def test_check_says_what_a_night_does_with_odd_rows(session: SparkSession, tmp_path: Path) -> None:
+    server = Case(tmp_path)
+    for name in ("endpoints", "trace", "own"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "endpoints" / "1.csv").write_text(CREATIONS)
+    begin = {"EventClass": 124, "EventSubClass": 11, "RoleName": "initiator", "GUID": SECOND}
+    late = begin | {"StartTime": "99999-01-01T00:00:00Z"}
+    (tmp_path / "trace" / "1.csv").write_text(trace(begin | {"StartTime": "2026-11-20 10:00:00"}, late))
+    (tmp_path / "own" / "1.csv").write_text("at,handle\n2026-11-20 10:00:00,H1\n,H1\n")
+    constants = {"instance": "SQL1", "database": "Claims", "event_type": "SENT", "message_type": "T"}
+    columns: dict[str, Any] = {name: {"value": value} for name, value in constants.items()}
+    columns |= {"event_time": "at", "conversation_handle": "handle", "message_sequence_number": {"value": 0}}
+    server.set_catalog(INSTANCE)
+    own = {"path": "own", "format": "csv", "columns": columns}
+    server.configure(inputs=inputs() | {"message_events": own})
+    told = [line for line in server.job("check").out.splitlines() if ": row " in line]
+    assert [line.rpartition("; ")[2] for line in told] == [
+        "the endpoint of its handle says the rest",
+        "rejected: missing_event_time",
+        "incomplete unless another input shows conversation_group_id, contract, local_service, "
+        "remote_service",
+        "rejected: missing_conversation_group_id,missing_contract,missing_local_service,"
+        "missing_remote_service,event_time_out_of_range",
+    ]
+
+
 def test_check_says_that_nothing_tells_how_transactions_ended(server: Case) -> None:
     (server.folder / "other").mkdir(exist_ok=True)
     begin = {"EventClass": 163, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:00", "ObjectID": 77}
