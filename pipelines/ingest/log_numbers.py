@@ -188,6 +188,8 @@ def with_numbers(
         by_handle = ["instance", "conversation_handle"]
         of_asked = messages.join(handles.select(*by_handle), by_handle, "left_semi")
         frames.append(with_handles(of_asked, handles).withColumn("is_logged", F.lit(False)))
+    if not frames:
+        return rows
     said = (
         union_all([each.select(*NUMBERED, "message_id", *SAID, "is_logged") for each in frames])
         .join(asked, list(NUMBERED), "left_semi")

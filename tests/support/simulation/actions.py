@@ -155,7 +155,7 @@ class Actions:
         self.servers.end(database, endpoint, now, with_error=True)
 
     def _clean_up(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
-        self.servers.clean_up(database, endpoint)
+        self.servers.clean_up(database, endpoint, now)
 
     def _move_conversation(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
         queue = database.services[endpoint.local]

@@ -6,8 +6,8 @@ from datetime import datetime
 DEFAULT_LEVEL = 5
 END_DIALOG = "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog"
 ERROR = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"
-READY, RETAINED, EARLY = 1, 0, 2
-"""States of a row of a queue: ready, received and retained, waiting for an earlier number."""
+READY, RETAINED, EARLY, COPY = 1, 0, 2, 3
+"""States of a row of a queue: ready, received and kept, waiting for an earlier number, sent and kept."""
 
 Criteria = tuple[str | None, str | None, str | None]
 """Contract, local service and remote service of a rule; None is ANY."""

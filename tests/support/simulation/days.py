@@ -18,16 +18,34 @@ class Days:
     server, InkDB on the first.
     """
 
-    def __init__(self, seed: int, world: int, moments: Sequence[datetime]) -> None:
-        """Let the days pass; `world` is part of all names, so that several worlds fit into one project."""
+    def __init__(
+        self,
+        seed: int,
+        world: int,
+        moments: Sequence[datetime],
+        *,
+        without: Sequence[str] = (),
+        retention: float = 0,
+    ) -> None:
+        """Let the days pass; `world` is part of all names, so that several worlds fit into one project.
+
+        Args:
+            seed: of all that is drawn.
+            world: the number of the world.
+            moments: when both servers are captured.
+            without: actions that do not happen.
+            retention: the share of queues that keep messages from the start on.
+        """
+        self.frequencies = {name: often for name, often in FREQUENCIES.items() if name not in without}
         self.random = Random(seed)
         self.seed, self.mark = seed, f"{world:02}"
+        self.retention = retention
         self.first, self.second = f"MILL{self.mark}", f"DESK{self.mark}"
         self.alias = f"PRESSAG{self.mark}"
         self.new_id = NewId(self.random)
         press = self._database("PressDB", self.first, 5, {"Job": "JobQueue", "Desk": "DeskQueue"})
         ink = self._database("InkDB", self.first, 6, {"Ink": "InkQueue"})
-        desk = self._database("DeskDB", self.second, 5, {"View": "ViewQueue", "Plan": "ViewQueue"})
+        desk = self._database("DeskDB", self.second, 7, {"View": "ViewQueue", "Plan": "ViewQueue"})
         self.servers, self.press = Servers([press, ink, desk], self.new_id), press
         self.actions = Actions(self.random, self.servers, press, (self.first, self.second), self.mark)
         self.reads_secondary = self.random.random() < 0.3
@@ -47,7 +65,8 @@ class Days:
 
     def _database(self, name: str, server: str, number: int, services: dict[str, str]) -> Database:
         queues = {
-            queue: Queue(100 + at) for at, queue in enumerate([*dict.fromkeys(services.values()), "Spare"])
+            queue: Queue(100 + at, retention=self.retention > 0 and self.random.random() < self.retention)
+            for at, queue in enumerate([*dict.fromkeys(services.values()), "Spare"])
         }
         return Database(
             name,
@@ -68,7 +87,7 @@ class Days:
         self.random.shuffle(order)
         first = moment - timedelta(seconds=self.random.randint(2, 40))
         for now in self._times(since + timedelta(seconds=1), first, self.random.randint(4, 30)):
-            [name] = self.random.choices([*FREQUENCIES], [*FREQUENCIES.values()])
+            [name] = self.random.choices([*self.frequencies], [*self.frequencies.values()])
             self._do(name, now)
         self._capture(order[0], first)
         for now in self._times(first + timedelta(seconds=1), moment, self.random.randint(0, 3)):

@@ -1,11 +1,13 @@
 """What Service Broker does with the messages and conversations of several databases."""
 
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from tests.support.simulation.database import (
+    COPY,
     EARLY,
     END_DIALOG,
     ERROR,
@@ -21,6 +23,18 @@ CLOSED_FOR = timedelta(minutes=30)
 """How long a closed target endpoint stays."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """What an endpoint did, with the row of the message."""
+
+    what: str
+    at: datetime
+    database: Database
+    server: str
+    endpoint: Endpoint
+    row: Row | None
+
+
 class Servers:
     """All databases, and the network between their servers."""
 
@@ -29,6 +43,8 @@ class Servers:
         self.new_id = new_id
         self.network = True
         self.backups: dict[str, Database] = {}
+        self.steps: list[Step] = []
+        """What endpoints did, in its order."""
 
     def owner_of(self, service: str, guid: str | None) -> Database | None:
         """The database that a message to a service goes to: of a dialog that is bound, its broker."""
@@ -39,7 +55,7 @@ class Servers:
         self, database: Database, local: str, remote: str, contract: str, now: datetime, group: str | None
     ) -> Endpoint:
         """BEGIN DIALOG."""
-        return self._create(
+        begun = self._create(
             database,
             (contract, local, remote),
             handle=self.new_id(),
@@ -50,6 +66,14 @@ class Servers:
             expires_at=now + LIFETIME,
             state="SO",
         )
+        self._tell("begun", database, begun, now)
+        return begun
+
+    def _tell(
+        self, what: str, database: Database, endpoint: Endpoint, now: datetime, row: Row | None = None
+    ) -> None:
+        copies = replace(endpoint), row and replace(row)
+        self.steps.append(Step(what, now, database, database.server, *copies))
 
     def _create(self, database: Database, names: tuple[str, str, str], **more: Any) -> Endpoint:
         contract, local, remote = names
@@ -61,7 +85,12 @@ class Servers:
     def send(self, database: Database, endpoint: Endpoint, type: str, now: datetime) -> None:
         """SEND, or the message that an end sends; it goes at once where it can."""
         row = Row(endpoint.handle, endpoint.conversation, endpoint.is_initiator, endpoint.sent, type, now)
+        if type not in (END_DIALOG, ERROR):
+            self._tell("sent", database, endpoint, now, row)
         endpoint.sent += 1
+        queue = database.services[endpoint.local]
+        if database.queues[queue].retention:
+            database.put(replace(row, status=COPY), queue, now)
         database.transmission.append(row)
         self.deliver(database, now)
 
@@ -102,6 +131,7 @@ class Servers:
         far = target.endpoint_of(row.conversation, not row.by_initiator)
         if far is None:
             far = self._create_target(database, target, endpoint, now)
+            self._tell("created", target, far, now)
         endpoint.far_guid = target.guid
         if endpoint.state == "SO":
             endpoint.state = "CO"
@@ -109,6 +139,7 @@ class Servers:
             self._close(database, endpoint, now)
         if far.state in ("DO", "CD") or row.number < far.arrived:
             return  # dropped
+        self._tell("arrived", target, far, now, row)
         waits = row.number > far.arrived
         moved = Row(far.handle, row.conversation, row.by_initiator, row.number, row.type, now)
         moved.status = EARLY if waits else READY
@@ -153,6 +184,7 @@ class Servers:
         for row in rows:
             if row not in database.queued:
                 continue  # an end or a restore took it away
+            self._tell("received", database, database.endpoints[row.handle], now, row)
             if database.queues[row.queue].retention:
                 row.status, row.in_transaction = RETAINED, False
             else:
@@ -165,6 +197,7 @@ class Servers:
         """END CONVERSATION."""
         if endpoint.state in ("DO", "CD"):
             return
+        self._tell("ended with error" if with_error else "ended", database, endpoint, now)
         database.drop_unread(endpoint.handle)
         if endpoint.state in ("DI", "ER"):
             self._close(database, endpoint, now)
@@ -174,8 +207,9 @@ class Servers:
             database.transmission = [row for row in database.transmission if row.handle != endpoint.handle]
         self.send(database, endpoint, ERROR if with_error else END_DIALOG, now)
 
-    def clean_up(self, database: Database, endpoint: Endpoint) -> None:
+    def clean_up(self, database: Database, endpoint: Endpoint, now: datetime) -> None:
         """END CONVERSATION WITH CLEANUP."""
+        self._tell("cleaned up", database, endpoint, now)
         database.drop_unread(endpoint.handle)
         database.transmission = [row for row in database.transmission if row.handle != endpoint.handle]
         del database.endpoints[endpoint.handle]
