@@ -25,6 +25,12 @@ ENDS = {
     13: "END_CONVERSATION_WITH_CLEANUP",
 }
 STATES = {1: ("Started", "Start"), 2: ("Ended", "End"), 3: ("Aborted", "Abort"), 4: ("Notified",)}
+ACKNOWLEDGEMENTS = {
+    1: ("Message with Acknowledgement Sent", "MESSAGE_WITH_ACKNOWLEDGEMENT_SENT"),
+    2: ("Acknowledgement Sent", "ACKNOWLEDGEMENT_SENT"),
+    3: ("Message with Acknowledgement Received", "MESSAGE_WITH_ACKNOWLEDGEMENT_RECEIVED"),
+    4: ("Acknowledgement Received", "ACKNOWLEDGEMENT_RECEIVED"),
+}
 COUNTED = {
     "broker_remote_message_acknowledgement": "acknowledgements",
     "broker_conversation_group": "conversation_groups",
@@ -41,7 +47,7 @@ class Events:
 
     def __init__(self, seed: int, *, count: int) -> None:
         """Draw events, the same for the same seed."""
-        self.rng = random.Random(seed)
+        self.seed, self.rng = seed, random.Random(seed)
         moments = sorted(self.rng.randrange(4 * 3_600_000) for _ in range(count))
         self.rows = [self._row(number, moment) for number, moment in enumerate(moments)]
 
@@ -56,7 +62,14 @@ class Events:
             "database_name": DATABASES[database] if database is not None and rng.random() < 0.5 else None,
         }
         where = {"instance": INSTANCE, "database": DATABASES.get(database), "event_time": at}
-        make = rng.choice([self._conversation, self._conversation, self._activation, self._forwarded])
+        makers = [
+            self._conversation,
+            self._conversation,
+            self._activation,
+            self._forwarded,
+            self._acknowledged,
+        ]
+        make = rng.choice(makers)
         if rng.random() < 0.2:
             name = rng.choice([*COUNTED])
             said, meaning = {"name": name}, Meaning(counted=COUNTED[name])
@@ -146,6 +159,36 @@ class Events:
         return values, self._meaning(
             "message_events", said, "broker_forwarded_message_sent", is_whole=is_whole
         )
+
+    def _acknowledged(self, id: str, where: Values) -> tuple[Values, Meaning]:
+        """An acknowledgement in one of three conversations: others of it may come before or after."""
+        rng = self.rng
+        kind, is_initiator = rng.choice([*ACKNOWLEDGEMENTS]), rng.choice([True, False])
+        id = f"4A1B2C3D-0000-0000-{self.seed:04X}-{rng.randrange(3):012X}"
+        number, fragment = rng.randrange(2), rng.choice([None, 0, 1])
+        values: Values = {
+            "name": "broker_remote_message_acknowledgement",
+            "acknowledgement_type": rng.choice([str(kind), *ACKNOWLEDGEMENTS[kind]]),
+            "conversation_id": rng.choice([id, id.lower()]),
+            "is_initiator": rng.choice([str(is_initiator).lower(), str(int(is_initiator))]),
+        }
+        if kind == 2:
+            return values, Meaning(counted="acknowledgements")
+        if kind != 1:
+            message = (where["instance"], id, not is_initiator, number)
+            return values | {"message_sequence": number}, Meaning(message=message, time=where["event_time"])
+        values |= {"acknowlegment_message_sequence": number, "acknowledgement_fragment_number": fragment}
+        said = {
+            "instance": where["instance"],
+            "conversation_id": id,
+            "sent_by_initiator": is_initiator,
+            "message_sequence_number": number,
+            "fragment": fragment or 0,
+            "sent_at": where["event_time"],
+            "database": where["database"],
+            **dict.fromkeys(("level", "honor", "elevated")),
+        }
+        return values, Meaning(fact=fact("sends", said))
 
 
 def as_xml(row: TraceRow) -> TraceRow:
