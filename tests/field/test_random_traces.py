@@ -38,7 +38,15 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     whole = [{name: row.get(name) for name in names} for row in rows]
     if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(whole), path)
+        texts = {name for row in rows for name, value in row.items() if isinstance(value, str)}
+        typed = [
+            {
+                name: str(value) if name in texts and value is not None else value
+                for name, value in row.items()
+            }
+            for row in whole
+        ]
+        pq.write_table(pa.Table.from_pylist(typed), path)
     elif path.suffix == ".json":
         path.write_text("".join(json.dumps(row) + "\n" for row in whole))
     else:

@@ -21,6 +21,26 @@ SERVERS = ("SQL1", "SQL2")
 RESTARTS_AT = START + timedelta(hours=5)
 """By then no time is shown twice, so the order of a server's rows is that of their times."""
 
+CLASSES = {
+    50: "SQLTransaction",
+    124: "Broker:Conversation",
+    139: "Broker:Forwarded Message Sent",
+    143: "Broker:Queue Disabled",
+    149: "Broker:Remote Message Acknowledgement",
+    163: "Broker:Activation",
+}
+SUBCLASSES = {
+    50: {1: "Commit", 2: "Rollback"},
+    124: {
+        2: "END CONVERSATION",
+        11: "BEGIN DIALOG",
+        12: "Dialog Created",
+        13: "END CONVERSATION WITH CLEANUP",
+    },
+    149: {1: "Message with Acknowledgement Sent", 4: "Acknowledgement Received"},
+    163: {1: "Started", 3: "Aborted"},
+}
+"""Names that Profiler shows, alone or behind the number."""
 MESSAGE = ("instance", "conversation_id", "sent_by_initiator", "message_sequence_number")
 FIRST_ID = 900
 """The first transaction of a server; after a restart it uses its last ones again."""
@@ -250,10 +270,19 @@ class World:
     ) -> TraceRow:
         text, time, note = self._time(now)
         meaning = replace(meant(time), time=time, note=note, transaction=transaction)
-        written = {"EventClass": event_class, "EventSubClass": subclass, "StartTime": text, **values}
+        written = {**self._class(event_class, subclass), "StartTime": text, **values}
         if transaction is not None:
             written["TransactionID"] = transaction
         return TraceRow(now, written, meaning)
+
+    def _class(self, event_class: int, subclass: int) -> Values:
+        """Class and subclass as numbers, or as Profiler shows them."""
+        numbers = {"EventClass": event_class, "EventSubClass": subclass}
+        names = (CLASSES.get(event_class), SUBCLASSES.get(event_class, {}).get(subclass))
+        return {
+            column: number if name is None else self.rng.choice([number, number, name, f"{number} - {name}"])
+            for (column, number), name in zip(numbers.items(), names, strict=True)
+        }
 
     def _place(self, values: Values) -> Values:
         return {"instance": values["ServerName"].upper(), "database": DATABASES[values["DatabaseID"]]}
