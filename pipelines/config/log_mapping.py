@@ -149,6 +149,9 @@ class LogMapping(Shape):
         if self.transactions is not None:
             of_ends = [self.transactions.id, self.transactions.sequence]
             conditions += [self.transactions.committed, self.transactions.rolled_back]
+        if self.sequences is not None:
+            of_ends += [self.sequences.conversation, self.sequences.role]
+            conditions += [self.sequences.begun, self.sequences.sent, self.sequences.arrived]
         of_counted = [condition.from_ for several in conditions for condition in several]
         of_ids = list(self.ids.model_dump(exclude={"are_needed"}).values())
         named = [self.time, *self.needed, *self.class_of, *of_ids, *of_rows, *of_counted, *of_ends]
