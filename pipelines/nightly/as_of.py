@@ -17,7 +17,7 @@ from pipelines.storage.warehouse import Warehouse
 log = logging.getLogger(__name__)
 
 
-def find_latest(settings: Settings, completed: CompletedBatches) -> datetime:
+def find_latest(warehouse: Warehouse, settings: Settings, completed: CompletedBatches) -> datetime:
     """Find the as_of that `latest` means, and print it.
 
     A warning says so if it is after the clock, which decides nothing.
@@ -25,7 +25,7 @@ def find_latest(settings: Settings, completed: CompletedBatches) -> datetime:
     Raises:
         ConfigError: there is no data.
     """
-    as_of = latest_as_of(completed)
+    as_of = latest_as_of(warehouse, completed)
     if as_of is None:
         raise ConfigError(f"--as-of latest: {_why_nothing_counts(settings)}")
     print_line(f"as_of is {format_instant(as_of)}, the latest")
@@ -48,7 +48,7 @@ def _why_nothing_counts(settings: Settings) -> str:
             "take the capture again with --database, or with a login that may see them"
         )
     return (
-        "no snapshot and no event was accepted yet; add some to the inputs or snapshots of "
+        "no snapshot and no event counts yet; add some to the inputs or snapshots of "
         f"{settings.path}, or name a moment"
     )
 

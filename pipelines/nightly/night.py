@@ -169,7 +169,7 @@ def _describe(
     warehouse: Warehouse, settings: Settings, run: Run, ingested: IngestedInput, *, is_all_told: bool = False
 ) -> None:
     if run.moment is None:
-        run.moment = find_latest(settings, ingested.completed)
+        run.moment = find_latest(warehouse, settings, ingested.completed)
         _require_left(warehouse, settings, run.moment)
     settings = settings.at(run.as_of)
     run.newest_data = require_data(warehouse, ingested.completed, run.as_of)

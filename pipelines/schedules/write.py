@@ -62,7 +62,7 @@ def write_schedules(
     """
     with warehouse.materializing() as materialize:
         catalog = catalog_frames(warehouse, settings)
-        all_counts_from = latest_as_of(batches) if batches.has_newest_data else None
+        all_counts_from = latest_as_of(warehouse, batches) if batches.has_newest_data else None
         waiting = read_backlog(
             warehouse,
             catalog,

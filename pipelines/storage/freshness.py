@@ -35,17 +35,27 @@ def describe_age(newest_data: datetime | None, as_of: datetime) -> str | None:
     )
 
 
-def latest_as_of(completed: CompletedBatches) -> datetime | None:
-    """The first as_of for which all data counts; null if there is no data."""
-    event, snapshot = completed.newest_event, completed.newest_snapshot
-    moments = [event + RESOLUTION if event else None, snapshot]
-    return max(filter(None, moments), default=None)
+def latest_as_of(warehouse: Warehouse, completed: CompletedBatches) -> datetime | None:
+    """The first as_of for which all data counts; null if there is no data.
+
+    Tables are read only if the settings leave databases out.
+    """
+    latest = _first_after(completed.newest_event, completed.newest_snapshot)
+    if latest is None or not warehouse.places.left_out:
+        return latest
+    return _first_after(
+        _newest_event(warehouse, completed, latest), _newest_snapshot(warehouse, completed, latest)
+    )
+
+
+def _first_after(event: datetime | None, snapshot: datetime | None) -> datetime | None:
+    return max(filter(None, [event and event + RESOLUTION, snapshot]), default=None)
 
 
 def find_newest_data(warehouse: Warehouse, completed: CompletedBatches, as_of: datetime) -> datetime | None:
     """Find the newest event before as_of or snapshot up to it; null if there is neither.
 
-    Tables are read only if there is data after as_of, too.
+    Tables are read only if there is data after as_of, too, or the settings leave databases out.
     """
     found = (_newest_event(warehouse, completed, as_of), _newest_snapshot(warehouse, completed, as_of))
     return max(filter(None, found), default=None)
@@ -85,7 +95,7 @@ def newest_events(warehouse: Warehouse, instances: Set[str], as_of: datetime) ->
 
 def _newest_event(warehouse: Warehouse, completed: CompletedBatches, as_of: datetime) -> datetime | None:
     newest = completed.newest_event
-    if newest is None or newest < as_of:
+    if newest is None or (newest < as_of and not warehouse.places.left_out):
         return newest
     before = _event_times(warehouse, completed).where(F.col("moment") < F.lit(as_of))
     # Engines skip files without events of the last hour. Older events are looked for only if it has none.
@@ -95,8 +105,8 @@ def _newest_event(warehouse: Warehouse, completed: CompletedBatches, as_of: date
 
 
 def _newest_snapshot(warehouse: Warehouse, completed: CompletedBatches, as_of: datetime) -> datetime | None:
-    newest = completed.newest_snapshot
-    if not completed.has_snapshots or (newest is not None and newest <= as_of):
+    newest, is_all = completed.newest_snapshot, not warehouse.places.left_out
+    if not completed.has_snapshots or (is_all and newest is not None and newest <= as_of):
         return newest
     return _edge(_snapshot_times(warehouse, completed).where(F.col("moment") <= F.lit(as_of)), F.max)
 

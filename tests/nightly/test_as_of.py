@@ -35,7 +35,7 @@ def found_latest(session: SparkSession, project: Project) -> tuple[datetime, dat
     """The as_of that `latest` means, and the newest data at it."""
     warehouse = project.warehouse(session)
     completed = read_completed_batches(warehouse)
-    as_of = find_latest(project.settings(), completed)
+    as_of = find_latest(warehouse, project.settings(), completed)
     return as_of, require_data(warehouse, completed, as_of)
 
 
@@ -63,16 +63,16 @@ def test_the_latest_of_events_is_a_moment_after_the_last_accepted_one(
 
 
 def test_an_event_of_a_clock_that_is_far_ahead_counts(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    session: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is after the clock of this machine, too, which is said and decides nothing."""
-    settings = Project(tmp_path, catalog=catalog()).settings()
+    project = Project(tmp_path, catalog=catalog())
+    warehouse, settings = project.warehouse(session), project.settings()
     for newest, says in ((datetime(2020, 1, 1, tzinfo=UTC), 0), (datetime(2999, 1, 1, tzinfo=UTC), 1)):
         batch = {"batch": 1, "source": "queue_events", "events": 1, "accepted": 1}
         with caplog.at_level(logging.WARNING):
-            found = find_latest(
-                settings, CompletedBatches([{**batch, "newest": newest, "newest_data": newest}])
-            )
+            completed = CompletedBatches([{**batch, "newest": newest, "newest_data": newest}])
+            found = find_latest(warehouse, settings, completed)
         assert found == newest + MOMENT
         assert len(caplog.messages) == says
     assert caplog.messages[0].startswith(
@@ -114,12 +114,31 @@ def test_a_capture_of_no_database_is_no_data(session: SparkSession, tmp_path: Pa
     assert found_latest(session, project) == (at(30), at(30))
 
 
+def test_what_is_left_out_is_no_data(session: SparkSession, tmp_path: Path) -> None:
+    """Claims has a capture at 12:00, its copy one at 13:00, and an event at 14:00."""
+
+    def without(name: str) -> Project:
+        entry = {"path": "captures", "leave_out": [f"SQL1.{name}"]}
+        return Project(tmp_path, catalog=catalog(), snapshots=[entry])
+
+    for number, database in enumerate(("Claims", "Claims_Test")):
+        lines = capture_lines(
+            {database: Captured({"transmission_queue": []})},
+            taken_at=at(60 * number),
+            id=f"{ID[:-1]}{number}",
+        )
+        write_capture(tmp_path / "captures" / f"{number}.jsonl", lines)
+    project = without("Claims_Test")
+    project.add(by_source(queue_event(event_time=at(120), instance="SQL1", database="Claims_Test")))
+    project.take_in(session)
+    assert found_latest(session, project) == (at(0), at(0))
+    assert found_latest(session, without("Claims")) == (at(120) + MOMENT, at(120))
+
+
 def test_there_is_no_latest_without_data(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog(), quality=ALL_REJECTED)
     project.add(by_source(message_event("OTHER")))
-    says = (
-        "--as-of latest: no snapshot and no event was accepted yet; add some to the inputs or snapshots of "
-    )
+    says = "--as-of latest: no snapshot and no event counts yet; add some to the inputs or snapshots of "
     with pytest.raises(ConfigError, match=says):
         project.run(session, "latest")
     with pytest.raises(ConfigError, match=says):

@@ -111,8 +111,10 @@ def test_nothing_is_read_for_an_as_of_after_all_data(session: SparkSession, tmp_
         ),
     ],
 )
-def test_the_latest_as_of(batches: list[Row], latest: datetime | None) -> None:
-    assert latest_as_of(CompletedBatches(batches)) == latest
+def test_the_latest_as_of(
+    session: SparkSession, tmp_path: Path, batches: list[Row], latest: datetime | None
+) -> None:
+    assert latest_as_of(Warehouse(session, str(tmp_path)), CompletedBatches(batches)) == latest
 
 
 def test_data_is_old_after_an_hour() -> None:

@@ -87,7 +87,8 @@ class Project:
 
     def warehouse(self, session: SparkSession) -> Warehouse:
         """The tables."""
-        return Warehouse(session, self.settings().warehouse)
+        settings = self.settings()
+        return Warehouse(session, settings.warehouse, settings.places)
 
     def run(self, session: SparkSession, as_of: AsOf) -> None:
         """Run a night."""
