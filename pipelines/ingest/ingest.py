@@ -20,7 +20,7 @@ from pipelines.config.model import EventSource, LogSource, Snapshot
 from pipelines.config.snapshots.history import binding_periods
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.engine.frames import small_frame, union_all, with_same_columns
+from pipelines.engine.frames import union_all, with_same_columns
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import end_of, full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
@@ -252,7 +252,7 @@ def ingest(
         (number, *count, newest, new.bindings, newest_data, more or None, pending)
         for *count, newest_data, more, pending in counts
     ]
-    warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
+    warehouse.replace(BATCHES, rows, where=f"batch = {number}")
     remove_replaced(warehouse, replaced)
     remove_tried(warehouse, number)
     warehouse.mark_ids()
@@ -492,7 +492,7 @@ def _write_taken_input(
     """
     rows = [(*[getattr(file, name) for name in FILE], new.mappings.get(file.source)) for file in new.files]
     rows = [(number, *row) for row in rows]
-    warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
+    warehouse.replace(FILES, rows, where=f"batch >= {number}")
     write_taken(warehouse, number, new.snapshots, started_at, {} if views is None else views.counts())
 
 

@@ -15,7 +15,6 @@ from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
-from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import start_of
@@ -55,10 +54,9 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
         edited = find_edited_periods(history if stored is None else stored, history)
         if edited:
             _warn_of_decided(warehouse, settings, edited)
-        # Rules are few in a night of any size.
-        with small_job_settings(warehouse.spark):
-            rules = small_frame(warehouse.spark, map(astuple, history), RULE)
-            warehouse.replace(PRIORITY_RULES, rules)
+        columns = PRIORITY_RULES.names
+        rows = [[getattr(version, name) for name in columns] for version in history]
+        warehouse.replace(PRIORITY_RULES, rows)
     said = [f"{len(history)} rule versions"]
     for file in settings.rule_files:
         if file.passed_over:

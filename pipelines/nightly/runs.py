@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from pyspark.sql import DataFrame
-
 from pipelines import __version__
 from pipelines.config.errors import CopyError, WarehouseError
 from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings
 from pipelines.engine.errors import fault_of
-from pipelines.engine.frames import small_frame
 from pipelines.storage.ages import Ages
 from pipelines.storage.batches import CompletedBatches
+from pipelines.storage.table_log import KnownRows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings
 from schemas.outputs import RUNS
@@ -126,7 +124,7 @@ def write_run(
 
 def _row(
     warehouse: Warehouse, settings: Settings, run: Run, status: str, figures: RunFigures, error: str | None
-) -> DataFrame:
+) -> KnownRows:
     row = (
         run.run_id,
         run.as_of,
@@ -143,4 +141,4 @@ def _row(
         run.newest_data,
         *((None, None) if run.ages is None else run.ages.values()),
     )
-    return small_frame(warehouse.spark, [row], RUNS.struct)
+    return [row]

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import astuple
 
 from pipelines.config.snapshots.history import CatalogFact
-from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -21,5 +20,4 @@ def write_catalog_history(warehouse: Warehouse, history: Collection[CatalogFact]
     with small_job_settings(warehouse.spark):
         stored = {CatalogFact(**row) for row in collect_rows(warehouse.read(CATALOG_HISTORY))}
         if stored != {*history}:
-            rows = small_frame(warehouse.spark, map(astuple, history), CATALOG_HISTORY.struct)
-            warehouse.replace(CATALOG_HISTORY, rows)
+            warehouse.replace(CATALOG_HISTORY, [astuple(fact) for fact in history])

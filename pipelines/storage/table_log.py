@@ -5,15 +5,20 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal
 from uuid import uuid4
 
-from deltalake import DeltaTable
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
-from pyspark.sql import SparkSession, types as T
+from pyspark.sql import DataFrame, SparkSession, types as T
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from pipelines.engine.files import engine_path
-from pipelines.engine.housekeeping import sql_text
+from pipelines.engine.files import engine_path, literal_paths, local_folder_path
+from pipelines.engine.frames import empty_frame
+from pipelines.engine.housekeeping import COMPRESSED, sql_text
 from pipelines.engine.materialize import is_on_this_machine
+from pipelines.engine.small_jobs import is_set_for_small_jobs
 from pipelines.engine.table_writes import identifier_of_new
 from pipelines.storage.inputs.paths import local_path
 from pipelines.storage.versions import stored_types
@@ -24,6 +29,13 @@ FIRST = "00000000000000000000"
 """The name of the first commit, without its ending."""
 WRITER_VERSION, WRITER_VERSION_WITH_CHECKS = 2, 3
 """Of Delta's protocol; NOT NULLs need the one, CHECKs the other."""
+PLAIN_READER_VERSION = 1
+"""The greatest of Delta's protocol of tables whose Parquet files have all rows, under the columns' names."""
+
+
+WriteMode = Literal["append", "overwrite"]
+KnownRows = Sequence[Sequence[Any]]
+"""A few rows that the driver knows: the values in the order of the table's columns; moments are aware."""
 
 
 def folder_on_this_machine(spark: SparkSession, path: str) -> Path | None:
@@ -46,6 +58,67 @@ def types_on_this_machine(spark: SparkSession, path: str) -> dict[str, str] | No
         return stored_types(DeltaTable(folder))
     except (DeltaError, OSError):
         return None
+
+
+def read_small_table(spark: SparkSession, path: str, struct: T.StructType) -> DataFrame | None:
+    """The rows of the newest version, by its files; None if the engine has to find them.
+
+    Apache Spark runs jobs of its own to find the files of a Delta table that a query reads. With few rows,
+    that takes longer than reading them, and delta-rs reads the log of a small table at once.
+
+    Args:
+        spark: the session.
+        path: the table, which exists.
+        struct: the columns that it has.
+    """
+    folder = folder_on_this_machine(spark, path) if is_set_for_small_jobs(spark) else None
+    if folder is None:
+        return None
+    try:
+        table = DeltaTable(folder)
+        if table.protocol().min_reader_version > PLAIN_READER_VERSION:
+            return None
+        files = table.file_uris()
+    except (DeltaError, OSError):
+        return None
+    if not files:
+        return empty_frame(spark, struct)
+    reader = spark.read.schema(struct).option("basePath", local_folder_path(spark, folder))
+    paths = [local_folder_path(spark, Path(file)) for file in files]
+    return reader.parquet(*literal_paths(spark, paths))
+
+
+def write_known_rows(
+    spark: SparkSession,
+    table: Table,
+    path: str,
+    rows: KnownRows,
+    *,
+    mode: WriteMode,
+    where: str | None,
+) -> bool:
+    """Write a few rows to a table on this machine, in one commit; else do nothing, and say so.
+
+    An engine plans a query for them, which takes it several times as long as delta-rs takes for all.
+
+    Args:
+        spark: the session.
+        table: its declaration.
+        path: the table, which exists.
+        rows: the rows.
+        mode: whether they are added, or replace others.
+        where: the rows that are replaced; all if null.
+    """
+    folder = folder_on_this_machine(spark, path)
+    if folder is None:
+        return False
+    named = [dict(zip(table.names, row, strict=True)) for row in rows]
+    arrow = pa.Table.from_pylist(named, to_arrow_schema(table.struct, timezone="UTC"))
+    if mode == "append":
+        write_deltalake(folder, arrow, mode=mode, writer_properties=COMPRESSED)
+    else:
+        write_deltalake(folder, arrow, mode=mode, predicate=where, writer_properties=COMPRESSED)
+    return True
 
 
 def create_table(spark: SparkSession, table: Table, path: str) -> None:

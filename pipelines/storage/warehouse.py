@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F, types as T
+from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
 from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.instants import format_instant
@@ -35,7 +35,15 @@ from pipelines.storage.inputs.delta_log import count_added_rows, current_version
 from pipelines.storage.placed import placed, without_left_out
 from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_left
 from pipelines.storage.spark_schema import folder_of, register, table_names
-from pipelines.storage.table_log import create_table, stored_field, types_on_this_machine
+from pipelines.storage.table_log import (
+    KnownRows,
+    WriteMode,
+    create_table,
+    read_small_table,
+    stored_field,
+    types_on_this_machine,
+    write_known_rows,
+)
 from pipelines.storage.versions import other_columns
 from schemas import TABLES
 from schemas.events import ACCEPTED, LEDGER_PARTITIONS
@@ -218,16 +226,12 @@ class Warehouse:
         """The rows of one as_of."""
         return self.read(table).where(of_as_of(table, as_of))
 
-    def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
+    def replace(self, table: Table, rows: DataFrame | KnownRows, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.
 
         The rows must match `where` themselves. Not every engine checks that, so the caller has to.
         """
-        self.create_missing(table)
-        writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
-        if where is not None:
-            writer = writer.option("replaceWhere", where)
-        self._save(table, writer)
+        self._write(table, rows, "overwrite", where)
 
     def replace_as_of(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
         """Replace the rows of one as_of by these, which come without as_of; other rows stay."""
@@ -242,34 +246,47 @@ class Warehouse:
         self.create_missing(table)
         if not rows and self.read_as_of(table, as_of).isEmpty():
             return
-        columns = [column for column in table.columns if column.name not in ("as_of", "as_of_key")]
-        values = [[row[column.name] for column in columns] for row in rows]
-        struct = T.StructType([column.field for column in columns])
-        frame = small_frame(self.spark, values, struct) if rows else empty_frame(self.spark, struct)
-        self.replace_as_of(table, frame, as_of)
+        stamp = {"as_of": as_of, "as_of_key": as_of_key(as_of)}
+        values = [[({**row, **stamp})[name] for name in table.names] for row in rows]
+        self.replace(table, values, where=of_as_of(table, as_of))
 
-    def append(self, table: Table, rows: DataFrame) -> None:
+    def append(self, table: Table, rows: DataFrame | KnownRows) -> None:
         """Add rows, in one commit."""
-        self.create_missing(table)
-        self._save(table, self._laid_out(table, rows).write.format("delta").mode("append"))
+        self._write(table, rows, "append", None)
 
-    def _save(self, table: Table, writer: DataFrameWriter) -> None:
+    def _write(self, table: Table, rows: DataFrame | KnownRows, mode: WriteMode, where: str | None) -> None:
+        self.create_missing(table)
         path, is_logged = self.path(table), log.isEnabledFor(logging.INFO)
         before = current_version(path) if is_logged else 0
         began = time.monotonic()
-        writer.save(engine_path(path))
+        if isinstance(rows, DataFrame):
+            self._write_frame(table, rows, mode, where)
+        elif not write_known_rows(self.spark, table, path, rows, mode=mode, where=where):
+            struct = table.struct
+            frame = small_frame(self.spark, rows, struct) if rows else empty_frame(self.spark, struct)
+            self._write_frame(table, frame, mode, where)
         if is_logged:
             seconds, version = time.monotonic() - began, current_version(path)
             # Without rows there may be no commit.
-            rows, files = count_added_rows(path, version) if version > before else (0, 0)
-            log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
+            added = count_added_rows(path, version) if version > before else (0, 0)
+            log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, *added, version, seconds)
+
+    def _write_frame(self, table: Table, rows: DataFrame, mode: str, where: str | None) -> None:
+        writer = self._laid_out(table, rows).write.format("delta").mode(mode)
+        if where is not None:
+            writer = writer.option("replaceWhere", where)
+        writer.save(engine_path(self.path(table)))
 
     def _load(self, table: Table) -> DataFrame:
-        rows = read_in_one_task(self.spark.read.format("delta").load(engine_path(self.path(table))))
+        path, stored = self.path(table), self._columns[table.name]
+        struct = T.StructType([column.field for column in table.columns if column.name in stored])
+        by_files = read_small_table(self.spark, path, struct)
+        rows = self.spark.read.format("delta").load(engine_path(path)) if by_files is None else by_files
+        rows = read_in_one_task(rows)
         if lacking := self._lacking(table):
             rows = rows.withColumns({column.name: F.lit(None).cast(column.type) for column in lacking})
-        # Columns that came later are stored last.
-        return rows if self._columns[table.name] == table.names else rows.select(*table.names)
+        # Columns that came later are stored last; by files, those of partitions are.
+        return rows if by_files is None and stored == table.names else rows.select(*table.names)
 
     def _lacking(self, table: Table) -> list[Column]:
         """The columns that a table of an older version does not have yet."""

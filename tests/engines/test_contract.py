@@ -1,6 +1,7 @@
 """The contract of `pipelines/engine` on Apache Spark: what both engines do, and what they do otherwise."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from pipelines.engine.materialize import materialized
 from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.session import open_session
 from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_jobs, small_job_settings
+from pipelines.storage.table_log import read_small_table
 from pipelines.storage.tables import open_table
 from pipelines.storage.warehouse import Warehouse
+from schemas.ledger import ENDPOINTS
 from schemas.outputs import UNRESOLVED
 from tests.engine.test_embedded_engine import ROWS, test_no_column_looks_for_the_line_of_the_program
 from tests.engine.test_files import test_a_file_is_read_and_no_other
@@ -28,6 +31,7 @@ from tests.engines.play import MUCH
 from tests.support.factories import at, catalog
 from tests.support.harness import Project
 from tests.support.plans import settings
+from tests.support.written import endpoint, write
 
 __all__ = [
     "test_a_file_is_read_and_no_other",
@@ -50,13 +54,11 @@ def test_java_is_asked_once_for_the_methods_of_columns(spark: SparkSession) -> N
 # Housekeeping, and rows that are computed once
 
 
-@pytest.mark.parametrize("by_sql", [False, True])
-def test_a_table_is_kept_by_the_api_of_delta_and_by_sql(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_sql: bool
+def test_sql_keeps_house_in_a_table_of_a_cluster(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over Spark Connect there is SQL alone."""
-    if by_sql:
-        monkeypatch.setattr("pipelines.engine.housekeeping.is_classic", lambda _: False)
+    """On one machine delta-rs does it, whatever the engine."""
+    monkeypatch.setattr("pipelines.engine.housekeeping.is_on_this_machine", lambda _: False)
     require_housekept(spark, tmp_path)
 
 
@@ -128,6 +130,27 @@ def test_utc_has_many_names(spark: SparkSession, tmp_path: Path, zone: str) -> N
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", zone)
     assert open_table(session, Project(tmp_path, catalog=catalog()).config, "runs").isEmpty()
+
+
+def test_small_tables_are_read_by_their_files(spark: SparkSession, tmp_path: Path) -> None:
+    """Delta reads large ones, and those whose files do not say which rows count."""
+    warehouse, path = Warehouse(spark, str(tmp_path)), f"{tmp_path}/{ENDPOINTS.name}"
+    write(warehouse, ENDPOINTS, [endpoint("open"), endpoint("ended", closed_on=date(2026, 11, 20))])
+
+    def read() -> list[tuple[str, date | None]]:
+        rows = warehouse.read(ENDPOINTS).orderBy("conversation_id").collect()
+        return [(row.conversation_id, row.closed_on) for row in rows]
+
+    expected = [("ended", date(2026, 11, 20)), ("open", None)]
+    assert read_small_table(spark, path, ENDPOINTS.struct) is not None
+    assert read() == expected
+    with settings(spark, **MUCH):
+        assert read_small_table(spark, path, ENDPOINTS.struct) is None
+        assert read() == expected
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    spark.sql(f"DELETE FROM delta.`{path}` WHERE conversation_id = 'open'")
+    assert read_small_table(spark, path, ENDPOINTS.struct) is None
+    assert read() == expected[:1]
 
 
 # Writes: `tests/engine/test_embedded_engine.py` has what the embedded engine does

@@ -7,7 +7,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import DROPPED
 from pipelines.storage.warehouse import Warehouse
@@ -66,7 +65,7 @@ def monitors_of(
 def write_monitors(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> None:
     """Write the monitors that a batch brings, in place of the rows of an interrupted attempt."""
     if rows or warehouse.exists(QUEUE_MONITORS):
-        numbered = small_frame(warehouse.spark, [(number, *row) for row in rows], QUEUE_MONITORS.struct)
+        numbered = [(number, *row) for row in rows]
         warehouse.replace(QUEUE_MONITORS, numbered, where=f"batch >= {number}")
 
 

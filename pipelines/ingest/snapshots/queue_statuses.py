@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.views import READY, queue_of
-from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import QUEUE_STATUSES
@@ -44,5 +43,5 @@ def statuses_of(snapshots: Sequence[ServerSnapshot], queues: DataFrame | None) -
 def write_statuses(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> None:
     """Write the counts that a batch brings, in place of the rows of an interrupted attempt."""
     if rows or warehouse.exists(QUEUE_STATUSES):
-        numbered = small_frame(warehouse.spark, [(number, *row) for row in rows], QUEUE_STATUSES.struct)
+        numbered = [(number, *row) for row in rows]
         warehouse.replace(QUEUE_STATUSES, numbered, where=f"batch >= {number}")

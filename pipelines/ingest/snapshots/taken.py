@@ -18,7 +18,7 @@ from pipelines.config.queue_filter import queue_text
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
 from pipelines.config.snapshots.views import TRANSMISSION, declared
-from pipelines.engine.frames import among, small_frame
+from pipelines.engine.frames import among
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.snapshots.partners import Key, find_replaced, read_views_that_count
 from pipelines.ingest.snapshots.sights import queue_of_view, with_neighbors
@@ -205,15 +205,13 @@ def write_taken(
     captures = [replace(each, first_seen=started_at) for each in new.captures]
     for table, values in ((SNAPSHOTS, rows), (CAPTURES, _capture_rows(warehouse, number, captures, new))):
         if values or warehouse.exists(table):
-            written = small_frame(warehouse.spark, values, table.struct)
-            warehouse.replace(table, written, where=f"batch >= {number}")
+            warehouse.replace(table, values, where=f"batch >= {number}")
 
 
 def write_moved(warehouse: Warehouse, batch: int, moved: Sequence[KnownCapture]) -> None:
     """Note the files in which captures stand that were taken from others, so that they are not read again."""
     if moved:
-        rows = [(batch, *replace(each, catalogs={}).row()) for each in moved]
-        warehouse.append(CAPTURES, small_frame(warehouse.spark, rows, CAPTURES.struct))
+        warehouse.append(CAPTURES, [(batch, *replace(each, catalogs={}).row()) for each in moved])
 
 
 def _capture_rows(
