@@ -5,11 +5,8 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from pyspark.sql import functions as F
-
 from pipelines.config.snapshots.views import MONITORS
-from pipelines.storage.collect import collect_rows
-from pipelines.storage.snapshots.newest import NewestViews, read_newest_views
+from pipelines.storage.snapshots.newest import NewestViews, read_newest_views, read_taken_at
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import QUEUE_MONITORS
@@ -36,11 +33,8 @@ def read_latest_monitors(
     if not warehouse.exists(QUEUE_MONITORS):
         return []
     newest = read_newest_views(warehouse, MONITORS, as_of) if views is None else views
-    rows = collect_rows(warehouse.read(QUEUE_MONITORS).where(F.col("taken_at") <= F.lit(as_of)))
-    current = [
-        row for row in rows if newest.get((row["instance"], row["database"]), (None,))[0] == row["taken_at"]
-    ]
-    return sorted(current, key=itemgetter(*QUEUE))
+    taken = [(*database, taken_at) for database, (taken_at, _) in newest.items()]
+    return sorted(read_taken_at(warehouse, QUEUE_MONITORS, taken), key=itemgetter(*QUEUE))
 
 
 def activated_between(monitor: Mapping[str, Any]) -> tuple[datetime, datetime] | None:

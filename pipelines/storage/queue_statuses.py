@@ -2,10 +2,7 @@
 
 from datetime import datetime
 
-from pyspark.sql import functions as F
-
-from pipelines.storage.collect import collect_rows
-from pipelines.storage.snapshots.newest import read_newest_queues
+from pipelines.storage.snapshots.newest import read_newest_queues, read_taken_at
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import QUEUE_STATUSES
 
@@ -21,10 +18,9 @@ def read_latest_statuses(warehouse: Warehouse, as_of: datetime) -> dict[QueueNam
     """
     if not warehouse.exists(QUEUE_STATUSES):
         return {}
-    newest = read_newest_queues(warehouse, as_of)
+    taken = [(*queue, taken_at) for queue, taken_at in read_newest_queues(warehouse, as_of).items()]
     found: dict[QueueName, dict[int, int]] = {}
-    for row in collect_rows(warehouse.read(QUEUE_STATUSES).where(F.col("taken_at") <= F.lit(as_of))):
+    for row in read_taken_at(warehouse, QUEUE_STATUSES, taken):
         queue = (row["instance"], row["database"], row["queue"])
-        if newest.get(queue) == row["taken_at"]:
-            found.setdefault(queue, {})[row["status"]] = row["rows"]
+        found.setdefault(queue, {})[row["status"]] = row["rows"]
     return dict(sorted(found.items()))

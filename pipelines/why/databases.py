@@ -100,14 +100,13 @@ def _complete_views(warehouse: Warehouse, as_of: datetime) -> Moments:
     Databases with fewer than two are left out.
     """
     moments: Moments = {}
-    views = read_complete_endpoints(warehouse).where(F.col("taken_at") <= F.lit(as_of))
-    for row in collect_rows(views.orderBy("taken_at")):
+    views, since = read_complete_endpoints(warehouse), F.lit(as_of - LATELY)
+    before = views.where(F.col("taken_at") <= since).groupBy(*DATABASE)
+    of_day = views.where((F.col("taken_at") > since) & (F.col("taken_at") <= F.lit(as_of)))
+    newest = before.agg(F.max("taken_at").alias("taken_at")).unionByName(of_day)
+    for row in collect_rows(newest.orderBy("taken_at")):
         moments.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
-    of_day = {
-        place: taken[max(0, sum(each <= as_of - LATELY for each in taken) - 1) :]
-        for place, taken in moments.items()
-    }
-    return {place: taken for place, taken in of_day.items() if len(taken) > 1}
+    return {place: taken for place, taken in moments.items() if len(taken) > 1}
 
 
 def _periods(warehouse: Warehouse, moments: Moments) -> DataFrame:

@@ -99,16 +99,23 @@ def _still_queues(
     warehouse: Warehouse, queues: list[QueueName], as_of: datetime
 ) -> dict[QueueName, datetime]:
     """The first of the complete views of each queue, up to the newest, between which no message left it."""
-    views = read_complete_queues(warehouse, as_of) if queues else {}
-    taken = {queue: views[queue] for queue in queues if len(views.get(queue, ())) > 1}
+    if not queues:
+        return {}
+    views = read_complete_queues(warehouse, as_of)
+    times = F.min("taken_at").alias("first"), F.max("taken_at").alias("newest")
+    taken = {
+        (row["instance"], row["database"], row["queue"]): (row["first"], row["newest"])
+        for row in collect_rows(views.groupBy(*QUEUE).agg(*times).where("first < newest"))
+    }
+    taken = {queue: taken[queue] for queue in queues if queue in taken}
     if not taken:
         return {}
-    first = min(moments[0] for moments in taken.values())
     newest = small_frame(
         warehouse.spark,
-        [(*queue, moments[-1]) for queue, moments in taken.items()],
+        [(*queue, last) for queue, (_, last) in taken.items()],
         "instance string, database string, queue string, newest timestamp",
     )
+    first = min(each for each, _ in taken.values())
     shown = warehouse.read_left(MESSAGES, first).where(is_sight_of_message() & F.col("seen_at").isNotNull())
     last = (
         F.broadcast(newest)
@@ -120,13 +127,12 @@ def _still_queues(
     left = last.groupBy(*QUEUE).agg(
         F.max(F.when(F.col("last") < F.col("newest"), F.col("last"))).alias("left")
     )
-    found = {}
-    for row in collect_rows(left):
-        name = row["instance"], row["database"], row["queue"]
-        since = next(each for each in taken[name] if row["left"] is None or each > row["left"])
-        if since < taken[name][-1]:
-            found[name] = since
-    return found
+    later = views.join(left, QUEUE).where("left is null or taken_at > left")
+    found = {
+        (row["instance"], row["database"], row["queue"]): row["since"]
+        for row in collect_rows(later.groupBy(*QUEUE).agg(F.min("taken_at").alias("since")))
+    }
+    return {queue: since for queue, since in found.items() if since < taken[queue][1]}
 
 
 def _logged(warehouse: Warehouse, table: Table, as_of: datetime, since: datetime | None) -> DataFrame:

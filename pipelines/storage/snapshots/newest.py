@@ -1,14 +1,19 @@
 """Which snapshots are the newest that show a view."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.snapshots.views import TRANSMISSION, is_queue, queue_of
+from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
+from schemas.keys import QUEUE
 from schemas.outputs import SNAPSHOTS
+from schemas.table import Table
 
 NewestViews = dict[tuple[str, str], tuple[datetime, bool]]
 
@@ -92,20 +97,16 @@ def read_newest_views(warehouse: Warehouse, view: str, as_of: datetime) -> Newes
     }
 
 
-def read_complete_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], list[datetime]]:
-    """When complete views of each queue up to as_of were taken, in order.
+def read_complete_queues(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """Read the complete views of queues up to as_of: (instance, database, queue, taken_at).
 
     Args:
-        warehouse: what to read; one without snapshots has none.
+        warehouse: what to read; it has snapshots.
         as_of: snapshots that were taken later do not count.
     """
-    found: dict[tuple[str, str, str], list[datetime]] = {}
-    if warehouse.exists(SNAPSHOTS):
-        is_of_queue = F.col("view").contains(".") & F.col("complete") & (F.col("taken_at") <= F.lit(as_of))
-        for row in collect_rows(warehouse.read(SNAPSHOTS).where(is_of_queue).orderBy("taken_at")):
-            name = row["instance"], row["database"], queue_of(row["view"])
-            found.setdefault(name, []).append(row["taken_at"])
-    return found
+    is_of_queue = F.col("view").contains(".") & F.col("complete") & (F.col("taken_at") <= F.lit(as_of))
+    queue = F.expr("substring(view, instr(view, '.') + 1)").alias("queue")
+    return warehouse.read(SNAPSHOTS).where(is_of_queue).select("instance", "database", queue, "taken_at")
 
 
 def read_newest_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], datetime]:
@@ -123,3 +124,21 @@ def read_newest_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str,
         (row["instance"], row["database"], queue_of(row["view"])): row["newest"]
         for row in collect_rows(newest)
     }
+
+
+def read_taken_at(
+    warehouse: Warehouse, table: Table, taken: Sequence[tuple[str | datetime, ...]]
+) -> list[dict[str, Any]]:
+    """The rows of a table that snapshots show.
+
+    Args:
+        warehouse: what to read.
+        table: its key begins with that of a database or a queue.
+        taken: the names of each database or queue, and the moment of its snapshot.
+    """
+    if not taken:
+        return []
+    key = [*QUEUE[: len(taken[0]) - 1], "taken_at"]
+    schema = ", ".join(f"{name} {'timestamp' if name == 'taken_at' else 'string'}" for name in key)
+    moments = F.broadcast(small_frame(warehouse.spark, taken, schema))
+    return collect_rows(warehouse.read(table).join(moments, key, "left_semi"))
