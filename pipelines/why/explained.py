@@ -12,6 +12,7 @@ from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
@@ -127,12 +128,14 @@ def _without_counted(rows: DataFrame, standing: Sequence[tuple[Place, Row]]) -> 
 
 
 def _brokers_off(settings: Settings, as_of: datetime) -> dict[tuple[str, str], datetime]:
-    """The databases whose newest snapshot up to as_of shows Service Broker off, with its moment."""
-    newest = {
-        each.database_key: each
-        for each in sorted(settings.snapshots, key=lambda each: each.taken_at)
-        if each.taken_at <= as_of and each.is_broker_enabled is not None
-    }
+    """The databases that have Service Broker off at as_of, with the moment of the snapshot that shows it.
+
+    It is the newest one up to as_of. Before all snapshots it is the first: its facts hold before it, too.
+    """
+    newest: dict[tuple[str, str], ServerSnapshot] = {}
+    for each in sorted(settings.snapshots, key=lambda each: each.taken_at):
+        if each.is_broker_enabled is not None and (each.taken_at <= as_of or each.database_key not in newest):
+            newest[each.database_key] = each
     return {key: each.taken_at for key, each in newest.items() if not each.is_broker_enabled}
 
 

@@ -138,7 +138,7 @@ class Moment:
         )
         self.statuses = statuses(events.get("message_events") or [])
         self.monitors = monitors(taken)
-        self.brokers_off = brokers_off(taken)
+        self.brokers_off = brokers_off(snapshots, as_of)
         self.open_messages = self._open_messages()
 
     def tables(self) -> dict[str, list[Row]]:

@@ -254,16 +254,22 @@ def statuses(message_events: list[Row]) -> dict[str, str]:
     }
 
 
-def brokers_off(snapshots: Sequence[Snapshot]) -> dict[tuple[str, str], datetime]:
-    """The databases whose newest snapshot that says it shows Service Broker off, with its moment."""
-    found: dict[tuple[str, str], datetime] = {}
+def brokers_off(snapshots: Sequence[Snapshot], as_of: datetime) -> dict[tuple[str, str], datetime]:
+    """The databases with Service Broker off, by the newest snapshot up to as_of that says it, else the first.
+
+    Each has the moment of the snapshot.
+    """
+    said: dict[tuple[str, str], list[tuple[datetime, bool]]] = {}
     for snapshot in sorted(snapshots, key=lambda each: each.taken_at):
         for row in snapshot.rows("databases"):
             if row["name"] == snapshot.database and row.get("is_broker_enabled") is not None:
-                found.pop((snapshot.instance, snapshot.database), None)
-                if not row["is_broker_enabled"]:
-                    found[snapshot.instance, snapshot.database] = snapshot.taken_at
-    return found
+                of_database = said.setdefault((snapshot.instance, snapshot.database), [])
+                of_database.append((snapshot.taken_at, row["is_broker_enabled"]))
+    decided = {
+        place: max([each for each in of_place if each[0] <= as_of], default=of_place[0])
+        for place, of_place in said.items()
+    }
+    return {place: taken_at for place, (taken_at, is_enabled) in decided.items() if not is_enabled}
 
 
 def monitors(snapshots: Sequence[Snapshot]) -> dict[QueueKey, Monitor]:

@@ -186,5 +186,14 @@ BROKERS = [
         """,
         snapshots=[broker(is_enabled=False, taken_at=40), broker(is_enabled=True)],
     ),
+    *scenes(
+        "broker_disabled",
+        f"""
+        what the first snapshot shows held before it
+            {TWO} => c1/0: broker_disabled; c2/0: broker_disabled
+            => broker_disabled: database=B seen_at=70 messages=2
+        """,
+        snapshots=[broker(is_enabled=False, taken_at=70), broker(is_enabled=True, taken_at=80)],
+    ),
 ]
 SCENES = [*RECEIVES, *REASONS, *OF_SNAPSHOTS, *MONITORS, *BROKERS]
