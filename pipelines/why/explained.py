@@ -26,11 +26,11 @@ from pipelines.why.cause_bits import codes_of, find_causes
 from pipelines.why.causes.cause import Explained
 from pipelines.why.databases import find_of_databases
 from pipelines.why.level_facts import levels_frame, read_levels
-from pipelines.why.monitors import QueueName, shown_monitors
+from pipelines.why.monitors import ACTIVATION_OFF, QueueName, shown_monitors, static_reasons
 from pipelines.why.open_rows import placed_rows, read_positions, unresolved_rows, with_endpoints
 from pipelines.why.order import Level, LevelOrder, find_order, with_order, with_own_first, without_order
 from pipelines.why.places import PLACE, Place, Row, place_of
-from pipelines.why.receives import ACTIVATION_OFF, locks_of, not_received, receives_of, static_reasons
+from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
 from pipelines.why.standing import find_queues_off, find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE

@@ -1,5 +1,6 @@
 """What snapshots show of the monitors and activated tasks of queues."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from pipelines.storage.monitors import DROPPED, activated_between, read_latest_m
 from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse
 
+ACTIVATION_OFF = "activation_off"
 RECEIVING = "RECEIVES_OCCURRING"
 """The state of a monitor whose queue has readers."""
 QueueName = tuple[str, str, str]
@@ -24,7 +26,7 @@ class ShownMonitor:
     """The monitor of a queue in the newest snapshot of its database that has the view of monitors.
 
     Attributes:
-        is_dropped: the only monitor is in state DROPPED.
+        is_dropped: the only monitor is in state DROPPED, and activation is not known to be off.
         is_missing: activation is on, and the view, which is complete, has no monitor of the queue.
         notified_at: since when at the latest it is NOTIFIED; None if it is not, or since when is not known.
         is_receiving: it is in state RECEIVES_OCCURRING.
@@ -48,12 +50,13 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
     """The monitors of all queues of which a snapshot up to as_of shows or misses one."""
     views = read_newest_views(warehouse, MONITORS, as_of)
     readers = {row[:3]: row[4] for row in catalog.monitor_rows() if row[3] == "internal"}
-    found = {}
-    for row in read_latest_monitors(warehouse, as_of, views) if views else ():
-        name = (row["instance"], row["database"], row["queue"])
+    rows = read_latest_monitors(warehouse, as_of, views) if views else []
+    names = [(row["instance"], row["database"], row["queue"]) for row in rows]
+    reasons, found = static_reasons(catalog, names), {}
+    for name, row in zip(names, rows, strict=True):
         activated = activated_between(row)
         found[name] = ShownMonitor(
-            is_dropped=row["state"] == DROPPED,
+            is_dropped=row["state"] == DROPPED and reasons.get(name) != ACTIVATION_OFF,
             is_missing=False,
             notified_at=activated[1] if activated and row["state"] == NOTIFIED else None,
             is_receiving=row["state"] == RECEIVING,
@@ -84,3 +87,21 @@ def monitor_values(monitor: ShownMonitor | None) -> tuple[object, ...]:
         return (None,) * len(SHOWN.split(","))
     of_readers = monitor.tasks_running, monitor.max_readers, monitor.dropped
     return monitor.is_dropped, monitor.is_missing, *of_readers, monitor.seen_at
+
+
+def static_reasons(catalog: Catalog, queues: Iterable[QueueName]) -> dict[QueueName, str]:
+    """Why nothing starts a reader, by the catalog alone."""
+    of_catalog = {
+        (instance.name, database.name, queue.name): queue
+        for instance in catalog.instances
+        for database in instance.databases
+        for queue in database.queues
+    }
+    reasons = {}
+    for name in queues:
+        queue = of_catalog.get(name)
+        if queue is None or (queue.activation is None and queue.event_notification is None):
+            reasons[name] = "no_monitor"
+        elif queue.activation is not None and not queue.activation.status:
+            reasons[name] = ACTIVATION_OFF
+    return reasons

@@ -14,14 +14,13 @@ from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.newest import read_complete_queues
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.monitors import RECEIVING, QueueName, ShownMonitor
+from pipelines.why.monitors import RECEIVING, QueueName, ShownMonitor, static_reasons
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION
 from schemas.table import Table
 
-ACTIVATION_OFF = "activation_off"
 LOOKBACK = timedelta(days=1)
 """Queues without a receive in so long a time are looked up in the whole log."""
 RECEIVES = (
@@ -185,24 +184,6 @@ def _last_since(
         if row["last"] is not None and row["queue"] is not None:
             last[queue] = max(last.get(queue, row["last"]), row["last"])
     return {row["logged_by"] for row in rows}, last
-
-
-def static_reasons(catalog: Catalog, queues: Iterable[QueueName]) -> dict[QueueName, str]:
-    """Why nothing starts a reader, by the catalog alone."""
-    of_catalog = {
-        (instance.name, database.name, queue.name): queue
-        for instance in catalog.instances
-        for database in instance.databases
-        for queue in database.queues
-    }
-    reasons = {}
-    for name in queues:
-        queue = of_catalog.get(name)
-        if queue is None or (queue.activation is None and queue.event_notification is None):
-            reasons[name] = "no_monitor"
-        elif queue.activation is not None and not queue.activation.status:
-            reasons[name] = ACTIVATION_OFF
-    return reasons
 
 
 def _reasons(

@@ -18,9 +18,15 @@ from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import ORDER, Cause
 from pipelines.why.causes.readers import NotReceived, QueueOff
-from pipelines.why.monitors import SHOWN, QueueName, ShownMonitor, monitor_values
+from pipelines.why.monitors import (
+    ACTIVATION_OFF,
+    SHOWN,
+    QueueName,
+    ShownMonitor,
+    monitor_values,
+    static_reasons,
+)
 from pipelines.why.places import PLACE, Place, Row, place_of
-from pipelines.why.receives import ACTIVATION_OFF, static_reasons
 from schemas.events import QUEUE_FACTS
 from schemas.keys import QUEUE
 

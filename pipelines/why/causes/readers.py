@@ -91,7 +91,10 @@ class OfReaders(Cause):
 class MonitorDropped(OfReaders):
     """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader.
 
+    Not where the catalog or a snapshot says that activation of the queue is off.
+
     To do: turn its activation on again, and look whether a monitor appears ("sys.dm_broker_queue_monitors").
+    Where an event notification calls a program, see whether it is still there ("sys.event_notifications").
     """
 
     code = "monitor_dropped"
@@ -107,6 +110,11 @@ class MonitorDropped(OfReaders):
         )
 
     def action(self, at: Occurrence) -> str:
+        if at.teller.procedure_of(*[at.first[name] for name in QUEUE]) is None:
+            return (
+                "see whether the event notification that calls its program is still there "
+                "(sys.event_notifications), or turn its activation on again if a procedure reads it"
+            )
         alter = f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
         return f"turn its activation on again, and look whether a monitor appears: {alter}"
 

@@ -142,11 +142,12 @@ def _monitor_causes(moment: Moment, message: OpenMessage) -> dict[str, Row | Non
         return {}
     found: dict[str, Row | None] = {}
     seen = {"seen_at": monitor.taken_at}
-    if monitor.state == "DROPPED":
-        found["monitor_dropped"] = {**queue_row(message.queue), **seen}
     internal = moment.catalog.queue(message.queue).get("activation")
+    is_active = internal is None or is_on(internal.get("status", True))
+    if monitor.state == "DROPPED" and is_active:
+        found["monitor_dropped"] = {**queue_row(message.queue), **seen}
     most = None
-    if internal is not None and is_on(internal.get("status", True)):
+    if internal is not None and is_active:
         most = internal.get("max_queue_readers", 1)
     if monitor.tasks is not None and most is not None and monitor.tasks > most:
         counts = {"tasks_running": monitor.tasks, "max_readers": most, "dropped_monitors": monitor.dropped}

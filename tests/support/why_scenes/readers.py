@@ -140,11 +140,13 @@ OF_SNAPSHOTS = [
 ]
 
 
-def of_monitors(code: str, name: str, details: str, snapshot: Snapshot) -> list[Scene]:
+def of_monitors(
+    code: str, name: str, details: str, snapshot: Snapshot, catalog: Row = INTERNAL
+) -> list[Scene]:
     """A scene of two messages that both have the code, or with no details neither."""
     codes = (f", {code}" if details else "", f"=> {code}: {details}" if details else "")
     drawing = f"{name}\n {TWO} {FIRST}{codes[0]}; c2/0: older_first{codes[0]} {codes[1]}"
-    return scenes(code, drawing, catalog=INTERNAL, snapshots=[snapshot])
+    return scenes(code, drawing, catalog=catalog, snapshots=[snapshot])
 
 
 DROPPED, MANY = "monitor_dropped", "too_many_tasks"
@@ -152,6 +154,7 @@ SEEN = "queue=TargetQueue seen_at=50 messages=2"
 MONITORS = [
     *of_monitors(DROPPED, "the only monitor is DROPPED", SEEN, with_monitors("DROPPED", tasks=1)),
     *of_monitors(DROPPED, "there is a newer one", "", with_monitors("DROPPED", RUNNING, tasks=0)),
+    *of_monitors(DROPPED, "activation is off on purpose", "", with_monitors("DROPPED"), SWITCHED_OFF),
     *of_monitors(
         MANY,
         "two tasks of a queue with one reader at most, and a monitor that is DROPPED",
