@@ -8,11 +8,9 @@ from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.terminal import open_console
 from pipelines.console.wording import finding_lines, format_count, format_duration, format_list
-from pipelines.why.causes.cause import ORDER, format_names
+from pipelines.why.causes.cause import ORDER, STOPPED, format_names
 
 KINDS_NAMED = 3
-ALONE = ("queue_off", "transmission_status")
-"""Causes beside which the order says nothing."""
 Row = Mapping[str, Any]
 
 
@@ -42,11 +40,9 @@ def print_why(answer: Row) -> None:
 
 
 def _shown_causes(place: Row) -> list[Row]:
-    """The causes, without those of the order where a reason of all messages stands alone."""
-    causes = list(place["causes"])
-    if any(
-        cause["code"] in ALONE and cause["messages"] == place["situation"]["messages"] for cause in causes
-    ):
+    """The causes, without those of the order where something stops all messages."""
+    causes, messages = list(place["causes"]), place["situation"]["messages"]
+    if any(cause["severity"] == STOPPED and cause["messages"] == messages for cause in causes):
         return [cause for cause in causes if cause["severity"] != ORDER]
     return causes
 

@@ -172,7 +172,8 @@ class FirstInLine(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         if at.is_sent:
-            return f"{at.count()} would be sent next; no log says why they are still there"
+            still = "it is" if at.messages == 1 else "they are"
+            return f"{at.count()} would be sent next; no log says why {still} still there"
         if at.kind is None:
             return f"{at.count('are')} the first ones to be received or sent"
         return f"the next RECEIVE would take {at.count()}"
