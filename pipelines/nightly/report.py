@@ -1,7 +1,7 @@
 """What the summary of a run says, as plain values."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -42,8 +42,8 @@ Row = dict[str, Any]
 T = TypeVar("T")
 FirstRows = tuple[str, list[Row]]
 """A queue or instance, and its first messages."""
-MOST_STATUSES = 1000
-"""Kinds of texts of transmission_status that are counted."""
+MOST_STATUSES = 10
+"""Kinds of texts of transmission_status."""
 FIRST_ROWS = 3
 """Messages of each schedule."""
 
@@ -56,7 +56,8 @@ class Summary:
         waits: what waits in queues and at sending instances, most messages first: `where`, `messages`, `held`
             (of locked groups and of queues that are off; of an instance, those that wait for such a queue),
             `level` (the highest), `oldest`, and of a queue its names.
-        statuses: what the server says of messages that wait to be sent; see `read_statuses`.
+        statuses: what the server says of messages that wait to be sent, and how many rows and messages these
+            are without a limit; see `read_statuses`.
         unresolved: see `count_unresolved`.
         leaks: sentences.
         notes: sentences; caveats about all figures come first.
@@ -70,6 +71,7 @@ class Summary:
 
     waits: list[Row]
     statuses: list[Row]
+    statuses_in_all: Mapping[str, int]
     unresolved: list[Row]
     leaks: list[str]
     notes: list[str]
@@ -95,16 +97,21 @@ def read_summary(
     """
     catalog = settings.catalog
     questions = find_note_questions(catalog, off, is_whole=is_whole)
-    waits, (statuses, unresolved), (leaks, caveats, *others) = run_concurrently(
+    waits, ((statuses, statuses_in_all), unresolved), (leaks, caveats, *others) = run_concurrently(
         warehouse.spark,
         lambda: _read_waiting(warehouse, off, as_of),
-        lambda: _ask_concurrently(warehouse, as_of, _read_statuses, count_unresolved),
+        lambda: run_concurrently(
+            warehouse.spark,
+            partial(read_statuses, warehouse, as_of, MOST_STATUSES),
+            partial(count_unresolved, warehouse, as_of),
+        ),
         lambda: _ask_concurrently(warehouse, as_of, _leak_lines, find_caveats, *questions),
     )
     received, sent = _read_first_rows(warehouse, catalog, waits, as_of) if is_whole else ([], [])
     return Summary(
         waits,
         statuses,
+        statuses_in_all,
         unresolved,
         leaks,
         [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off), *chain(*others)],
@@ -245,10 +252,6 @@ def _read_first_sent(
         instance = QueueFilter(instance=row["instance"]).of(schedule)
         rows = collect_rows(select_transmitted(instance, FIRST_ROWS, held_back=row["held"]))
         yield row["instance"], with_open_destinations(rows, row["instance"], catalog)
-
-
-def _read_statuses(warehouse: Warehouse, as_of: datetime) -> list[Row]:
-    return read_statuses(warehouse, as_of, MOST_STATUSES)
 
 
 def _leak_lines(warehouse: Warehouse, as_of: datetime) -> list[str]:

@@ -17,6 +17,7 @@ from pipelines.expectations.view import print_expectations
 from pipelines.nightly.report import read_summary
 from pipelines.questions.tables import INPUTS
 from pipelines.questions.view import (
+    print_cut,
     print_received,
     print_sent,
     print_statuses,
@@ -30,8 +31,6 @@ from pipelines.why.view import format_place
 Row = dict[str, Any]
 MOST_WAITING = 6
 """Queues and sending instances that are printed."""
-MOST_STATUSES = 10
-"""Kinds of texts of transmission_status that are printed."""
 MOST_FINDINGS = 5
 """Notes and changes that are printed."""
 WAITING = Table(
@@ -82,10 +81,8 @@ def print_summary(
     _print_changes(console, found.shown_changes, command)
     for line in found.leaks:
         console.write_line(f"{line}: {command('leaks')}")
-    print_statuses(console, found.statuses[:MOST_STATUSES])
-    if more := found.statuses[MOST_STATUSES:]:
-        messages = format_count(sum(row["messages"] for row in more), "message")
-        console.write_line(f"  and {len(more):,} more kinds, {messages}: {command('waiting')}")
+    print_statuses(console, found.statuses)
+    print_cut(console, found.statuses, found.statuses_in_all, "kind", command("waiting"))
     print_unresolved(console, found.unresolved, settings.catalog, settings.catalog_path)
     if found.notes:
         console.print("Note", style="bold")

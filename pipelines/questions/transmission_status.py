@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.questions.unresolved import locate_unresolved
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
@@ -51,10 +51,15 @@ def count_statuses(schedule: DataFrame) -> DataFrame:
     )
 
 
-def read_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
+def read_statuses(
+    warehouse: Warehouse, as_of: datetime, limit: int
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Count the kinds of a published as_of, most messages first; empty if no message has a status.
 
     Messages that are not matched to a queue count, too, unless the log of as_of was pruned.
+
+    Returns:
+        What `collect_first` does of `count_statuses`.
     """
     columns = ("message_id", "sendable_at", "why_still_here")
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).select(*columns)
@@ -65,5 +70,6 @@ def read_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dic
         )
         schedule = schedule.unionByName(lost)
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
-    rows = collect_rows(count_statuses(schedule).orderBy(*order).limit(limit))
-    return rows if any(row["why_still_here"] is not None for row in rows) else []
+    rows, in_all = collect_first(count_statuses(schedule).orderBy(*order), limit)
+    is_told = any(row["why_still_here"] is not None for row in rows)
+    return (rows, in_all) if is_told else ([], {"rows": 0, "messages": 0})

@@ -163,6 +163,7 @@ def print_waiting(
     """Print the report to standard output."""
     console = open_console(wide=wide)
     print_statuses(console, report["transmission_status"])
+    print_cut(console, report["transmission_status"], report["transmission_status_in_all"], "kind")
     print_unresolved(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
         console.write_line(f"{format_queue(row)}: {off_sentence(row)}")
@@ -170,6 +171,7 @@ def print_waiting(
         found = report[kind.name]
         table = make_wait_table(kind, report.get("by", ()), report["as_of"])
         print_answer(console, table, found["waiting"])
+        print_cut(console, found["waiting"], found["waiting_in_all"], "row")
         print_answer(console, make_overtaken_table(kind), found["overtaken"])
 
 
@@ -217,6 +219,15 @@ def print_statuses(console: Terminal, rows: Sequence[dict[str, Any]]) -> None:
             f"  {format_count(row['messages'], 'message')}: {row['why_still_here'] or NO_STATUS} (oldest "
             f"{format_instant(row['oldest'])}, such as {row['example_message_id']})"
         )
+
+
+def print_cut(
+    console: Terminal, rows: Sequence[Row], in_all: Mapping[str, int], noun: str, command: str = "--limit"
+) -> None:
+    """Print how many rows and messages are left out, and what shows them; nothing if none are."""
+    if more := in_all["rows"] - len(rows):
+        messages = format_count(in_all["messages"] - sum(row["messages"] for row in rows), "message")
+        console.write_line(f"  and {format_count(more, f'more {noun}')}, {messages}: {command}")
 
 
 def print_unresolved(

@@ -11,7 +11,7 @@ from pipelines.questions.open_messages import NAMES, SCHEDULES, read_open
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first, collect_rows
 from pipelines.storage.warehouse import Warehouse
 
 BY = ("instance", "database", "queue", *NAMES, "level")
@@ -78,16 +78,19 @@ def report_waits(
         by: what to count by, of `BY`, in this order; empty is the queue (or instance) and its level.
 
     Returns:
-        `as_of`; `by`, if it was given; `transmission_status` (`count_statuses`); `unplaced`
+        `as_of`; `by`, if it was given; `transmission_status` (`count_statuses`), and how many `rows` and
+        `messages` these are without a limit, `transmission_status_in_all`; `unplaced`
         (`count_unresolved`); `queues_off` (`queues_off_at`); and for receive and transmission: `waiting`, a
         row per queue (or instance) and level (or per combination of `by`; a schedule without such a column
-        has null), the longest waiting first, and `overtaken`, the ten most overtaken messages of each queue
-        (or instance). Messages that wait for a queue that is off are not overtaken.
+        has null), the longest waiting first, `waiting_in_all`, and `overtaken`, the ten most overtaken
+        messages of each queue (or instance). Messages that wait for a queue that is off are not overtaken.
     """
+    statuses, statuses_in_all = read_statuses(warehouse, as_of, limit)
     report: dict[str, Any] = {
         "as_of": as_of,
         **({"by": list(by)} if by else {}),
-        "transmission_status": read_statuses(warehouse, as_of, limit),
+        "transmission_status": statuses,
+        "transmission_status_in_all": statuses_in_all,
         "unplaced": count_unresolved(warehouse, as_of),
         "queues_off": queues_off_at(warehouse, as_of),
     }
@@ -95,8 +98,10 @@ def report_waits(
         messages = read_open(warehouse, schedule, as_of)
         waits = _count_by(messages, by or (*schedule.within, schedule.level), as_of)
         late = rank_overtaken(messages.where("waits_for is null"), within=schedule.within, also=NAMES)
+        rows, in_all = collect_first(waits, limit)
         report[schedule.name] = {
-            "waiting": collect_rows(waits.limit(limit)),
+            "waiting": rows,
+            "waiting_in_all": in_all,
             "overtaken": collect_rows(
                 late.orderBy(F.desc("passed_by"), *schedule.within, "place")
                 .select(*schedule.within, *OVERTAKEN_COLUMNS)

@@ -23,6 +23,19 @@ def collect_rows(frame: DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def collect_first(counted: DataFrame, limit: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Collect the first rows of an ordered frame with `messages`, and the sums of all its rows.
+
+    Returns:
+        The rows, and `rows` and `messages` of the whole frame.
+    """
+    rows = collect_rows(counted.limit(limit))
+    if len(rows) < limit:
+        return rows, {"rows": len(rows), "messages": sum(row["messages"] for row in rows)}
+    sums = F.count(F.lit(1)).alias("rows"), F.sum("messages").alias("messages")
+    return rows, collect_rows(counted.agg(*sums))[0]
+
+
 def _is_ambiguous(value: object) -> bool:
     """Whether this is a time that the clocks of the machine show twice, as when summer time ends."""
     return isinstance(value, datetime) and value.replace(fold=0).astimezone(UTC) != value.replace(

@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import command_line, name_command
-from pipelines.nightly.summary import MOST_STATUSES, MOST_WAITING, print_summary
+from pipelines.nightly.report import MOST_STATUSES
+from pipelines.nightly.summary import MOST_WAITING, print_summary
 from pipelines.storage.ages import read_ages
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import first_findings

@@ -1,9 +1,12 @@
 """Messages on their way, by the kind of their transmission_status."""
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
+from pipelines.console.terminal import open_console
 from pipelines.questions.transmission_status import count_statuses, kind_of_status
+from pipelines.questions.view import print_cut
+from pipelines.storage.collect import collect_first
 from tests.support.frames import assert_same, frame
 
 SCHEDULE = """
@@ -27,6 +30,19 @@ def test_texts_of_one_kind_count_together_and_show_the_one_that_has_waited_longe
     1               | -                             | 12:05            | a/3
     """
     assert_same(count_statuses(frame(session, SCHEDULE)), frame(session, expected))
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [(1, "  and 2 more kinds, 2 messages: --limit\n"), (3, ""), (9, "")]
+)
+def test_what_is_cut_is_counted(
+    session: SparkSession, limit: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = count_statuses(frame(session, SCHEDULE)).orderBy(F.desc("messages"))
+    rows, in_all = collect_first(kinds, limit)
+    assert in_all == {"rows": 3, "messages": 5}
+    print_cut(open_console(), rows, in_all, "kind")
+    assert capsys.readouterr().out == said
 
 
 @pytest.mark.parametrize(
