@@ -182,7 +182,10 @@ def _honor(
     )
     if in_script is None or (not is_on and not in_catalog):
         head = f"{option} is off in {format_database(database_key)}"
-        fix = f"turn it on, {alter} ON, and write honor_broker_priority: true in the catalog"
+        fix = (
+            f"turn it on, {alter} ON; where a catalog file has the database, write honor_broker_priority: "
+            "true there"
+        )
     else:
         location = in_script.location
         turns = f"line {location.line} turns it {'on' if is_on else 'off'}"
