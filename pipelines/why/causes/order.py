@@ -91,8 +91,9 @@ class OwnGroupFirst(Cause):
     }
 
     def sentence(self, at: Occurrence) -> str:
-        unit = "conversation" if at.is_sent else "conversation group"
-        return f"{at.count('wait')} behind earlier messages of their own {unit}"
+        unit = {"receive": "conversation group", "transmission": "conversation"}
+        own = unit.get(at.kind or "", "conversation or conversation group")
+        return f"{at.count('wait')} behind earlier messages of their own {own}"
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
@@ -134,7 +135,7 @@ class OlderFirst(Ahead):
         if at.is_sent:
             return (
                 "messages are sent one after the other; look at the network, or raise the level of those "
-                "that are to go first"
+                "that are to go first, if their database honors priorities"
             )
         if at.kind is None:
             return (
