@@ -139,11 +139,12 @@ def count_queued_before(
 
     Returns:
         instance, database, contract, local_service, remote_service, priority (the key), `endpoints`,
-        their open `messages`, and `oldest`, the first created_at among them.
+        their `unread` messages in queues, and `oldest`, the first created_at among them.
     """
     sent = transmitted.where("not forwarded").withColumnRenamed("sent_by_initiator", "is_initiator")
     key = ["conversation_id", "is_initiator"]
-    queued = received.select(*key).union(sent.select(*key)).groupBy(*key).agg(F.count(F.lit(1)).alias("open"))
+    open_messages = received.select(*key, F.lit(1).alias("is_unread")).union(sent.select(*key, F.lit(0)))
+    queued = open_messages.groupBy(*key).agg(F.sum("is_unread").alias("unread"))
     return (
         endpoints.join(F.broadcast(changes), ["instance", "database"])
         .where("created_at < changed_at")
@@ -151,7 +152,7 @@ def count_queued_before(
         .groupBy(*ENDPOINT_NAMES, "priority")
         .agg(
             F.count(F.lit(1)).alias("endpoints"),
-            F.sum("open").alias("messages"),
+            F.sum("unread").alias("unread"),
             F.min("created_at").alias("oldest"),
         )
     )

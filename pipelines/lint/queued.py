@@ -16,8 +16,8 @@ from pipelines.rules.ladder import NO_RULES, DatabaseKey, ladders_at, level_of
 class QueuedEndpoints:
     """Endpoints with open messages that were created before their database's last change of rules.
 
-    Of one database, with the same contract, services and level; `messages` are those that wait, `oldest` is
-    the first creation.
+    Of one database, with the same contract, services and level; `unread` are messages in their queues,
+    `oldest` is the first creation.
     """
 
     instance: str
@@ -27,7 +27,7 @@ class QueuedEndpoints:
     remote_service: str
     priority: int
     endpoints: int
-    messages: int
+    unread: int
     oldest: datetime
 
 
@@ -78,13 +78,13 @@ def lint_queued(
     for database_key, kinds in sorted(by_database.items()):
         at, version = changes[database_key]
         rules = standing.get(database_key, NO_RULES)
-        total, other, messages = 0, 0, 0
+        total, other, unread = 0, 0, 0
         for kind in kinds:
             names = (kind.contract, kind.local_service, kind.remote_service)
             total += kind.endpoints
             if level_of(rules.decide(names)) != kind.priority and not rules.find_candidates(names):
                 other += kind.endpoints
-                messages += kind.messages
+                unread += kind.unread
         if not other and version.key in first_seen and at == version.valid_from:
             continue  # That a snapshot first shows a rule does not say that the rule is younger.
         code = FindingCode.QUEUED_BEFORE
@@ -93,15 +93,26 @@ def lint_queued(
             f"are older than {_name_change(version, at, first_seen)}, the oldest of "
             f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
         )
-        fix = "no rule changes their level"
-        if other:
-            fix += (
-                "; let readers drain the queues first; only then end the conversations and start new ones; "
-                f"ending them now deletes {format_count(messages, 'unread message')}"
-            )
+        fix = drain_first(unread) if other else "no rule changes their level"
         yield Finding(
             code, code.severity, database_key, version.name, locations.get(version.key), sentence, fix
         )
+
+
+def drain_first(unread: int | None) -> str:
+    """Advise how conversations get another level, without harm.
+
+    END CONVERSATION deletes what is unread in its queue, and sends what waits to be sent.
+
+    Args:
+        unread: messages in queues that would be lost; None if there are some, not counted.
+    """
+    read = "their messages be sent and read" if unread == 0 else "readers drain them"
+    lost = "what is unread in queues" if unread is None else format_count(unread, "unread message")
+    then = "only then end them and start new ones" + (
+        f"; ending them now deletes {lost}" if unread != 0 else ""
+    )
+    return f"existing conversations keep their level until they end; let {read} first; {then}"
 
 
 def _name_change(version: RuleVersion, at: datetime, first_seen: Collection[VersionKey]) -> str:

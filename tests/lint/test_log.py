@@ -1,6 +1,7 @@
 """The lint against the catalog and the kinds of endpoints of a log: what each code finds and leaves alone."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -228,9 +229,12 @@ def test_queued_conversations_older_than_the_last_change() -> None:
     )
     assert (finding.rule, finding.location) == ("R", altered.location)
     assert finding.fix == (
-        "no rule changes their level; let readers drain the queues first; only then end the conversations "
-        "and start new ones; ending them now deletes 20 unread messages"
+        "existing conversations keep their level until they end; let readers drain them first; only then end "
+        "them and start new ones; ending them now deletes 20 unread messages"
     )
+    [finding] = lint_queued(history.versions, [replace(kinds[0], unread=0)], history.locations, moment=day(9))
+    assert "let their messages be sent and read first" in finding.fix
+    assert "deletes" not in finding.fix
     assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
     seen = [version.key for version in history.versions]
     [finding] = lint_queued(history.versions, kinds, history.locations, moment=day(9), first_seen=seen)

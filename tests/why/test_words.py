@@ -130,6 +130,10 @@ def test_what_waits_in_queues_and_to_be_sent_is_told_of_both() -> None:
     for code in ("first_in_line", "own_group_first", "older_first"):
         at = replace(occurrence("receive", *rows, messages=2), kind=None)
         assert "sen" in BY_CODE[code].action(at)
+    assert BY_CODE["own_group_first"].sentence(at).endswith("their own conversation or conversation group")
+    changed = replace(at, details=[{"instance": "SQL1", "database": "B", "messages": 2}])
+    lost = "ending them now deletes what is unread in queues"
+    assert BY_CODE["rule_changed_since"].action(changed).endswith(lost)
     assert BY_CODE["first_in_line"].sentence(at) == "2 messages are the first ones to be received or sent"
 
 

@@ -6,6 +6,7 @@ from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 from pipelines.config.rules.tsql_script import alter_criterion, alter_level, quote_name
 from pipelines.console.wording import format_count, format_list
+from pipelines.lint.queued import drain_first
 from pipelines.why.causes.cause import (
     HOLDER,
     MISCONFIGURED,
@@ -253,15 +254,8 @@ def _honor(at: Occurrence) -> str:
 
 
 def _drain_first(at: Occurrence) -> str:
-    """Without harm: END CONVERSATION deletes what waits in its queue, and sends what waits to be sent."""
-    keep, then = (
-        "existing conversations keep their level until they end",
-        "only then end them and start new ones",
-    )
-    if at.is_sent:
-        return f"{keep}; let their messages be sent and read first; {then}{_honor(at)}"
-    lost = f"ending them now deletes {format_count(at.messages, 'unread message')}"
-    return f"{keep}; let readers drain them first; {then}; {lost}"
+    unread = {"receive": at.messages, "transmission": 0}.get(at.kind or "")
+    return f"{drain_first(unread)}{_honor_of_sent(at)}"
 
 
 def _hold(at: Occurrence) -> str:
