@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.why.causes import BY_CODE
-from pipelines.why.causes.cause import Occurrence, Teller
+from pipelines.why.causes.cause import Occurrence, Teller, split_action
 from pipelines.why.places import Place, Row
 from pipelines.why.report import kind_of
 
@@ -202,9 +202,22 @@ def test_messages_that_were_rolled_back_are_looked_at_and_not_received(group: st
     at = occurrence("receive", {**OF_GROUP, "_conversation_group_id": group, "messages": 1}, messages=1)
     action = BY_CODE["rolled_back"].action(at)
     look = f"USE [B]; SELECT * FROM [Q]]] WITH (NOLOCK) WHERE conversation_group_id = '{group}'"
-    assert action.endswith(look) == ("DROP" not in group)
+    assert split_action(action)[1] == ("" if "DROP" in group else look)
     assert "DROP" not in action
     assert "RECEIVE" not in action
+
+
+@pytest.mark.parametrize(
+    ("code", "procedure", "is_altered"),
+    [("monitor_dropped", "dbo.P", True), ("monitor_dropped", None, False), ("monitor_missing", None, True)],
+)
+def test_activation_is_turned_on_where_a_procedure_reads(
+    code: str, procedure: str | None, is_altered: bool
+) -> None:
+    at = occurrence("receive", {"instance": "SQL1", "database": "B", "queue": "Q"}, messages=1)
+    at = replace(at, teller=replace(at.teller, procedure_of=lambda *_: procedure))
+    alter = "USE [B]; ALTER QUEUE [Q] WITH ACTIVATION (STATUS = ON)"
+    assert split_action(BY_CODE[code].action(at))[1] == (alter if is_altered else "")
 
 
 def test_activation_may_be_off_where_another_program_reads() -> None:

@@ -27,7 +27,7 @@ OF_ENDPOINT = {"instance": "endpoint_instance", "database": "endpoint_database"}
 """Where the holding endpoint is, by the columns of `with_endpoints`."""
 OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
 """Verbs for one message, by those for several."""
-STATEMENT = re.compile(r"(?:USE \[|ALTER [A-Z]+ \[|SELECT ).*", re.DOTALL)
+STATEMENT = re.compile(r"(?:USE \[|ALTER DATABASE \[).*", re.DOTALL)
 """The statement of an action."""
 
 
