@@ -91,7 +91,9 @@ def _print_runs(console: Terminal, report: Mapping[str, Any], start: datetime, e
     )
     start_one = "start a reader" if report["mode"] == "internal" else "send a notification"
     rows = [{**run, "action": run["suppressed_by"] or start_one} for run in runs[:FIRST_RUNS]]
-    print_answer(console, RUNS.with_title(f"{len(runs)} runs of checks"), rows)
+    print_answer(
+        console, RUNS.with_title(f"{len(runs):,} run{'' if len(runs) == 1 else 's'} of checks"), rows
+    )
     if len(runs) > FIRST_RUNS:
         console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
 
