@@ -4,7 +4,10 @@ from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_count
 from pipelines.why.causes.cause import STOPPED, Cause, Occurrence, format_database_of, format_time, same
 
-ROUTES = "change the routes that name the old broker id (ALTER ROUTE), then begin new conversations"
+ROUTES = (
+    "in the databases that send to it, change the routes that name the old broker id (ALTER ROUTE), then "
+    "begin new conversations"
+)
 
 
 class BrokerDisabled(Cause):
@@ -57,8 +60,8 @@ class BrokerChanged(OfDatabase):
 
     NEW_BROKER removes all conversations of the database without a message to the far sides.
 
-    To do: change the routes that name the old id, then start new conversations. The far sides keep their
-    endpoints until they are ended there.
+    To do: in the databases that send to it, change the routes that name the old id, then start new
+    conversations. The far sides keep their endpoints until they are ended there.
     """
 
     code = "broker_changed"

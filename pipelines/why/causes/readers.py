@@ -115,8 +115,7 @@ class MonitorDropped(OfReaders):
                 "see whether the event notification that calls its program is still there "
                 "(sys.event_notifications), or turn its activation on again if a procedure reads it"
             )
-        alter = f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
-        return f"turn its activation on again, and look whether a monitor appears: {alter}"
+        return _turn_on_again(at)
 
 
 class MonitorMissing(MonitorDropped):
@@ -133,6 +132,9 @@ class MonitorMissing(MonitorDropped):
             f"{at.count('wait')} in {format_queue_of(at.first)}; its activation is on, and it has no queue "
             f"monitor (snapshot of {format_time(at.first['seen_at'])}){at.more}"
         )
+
+    def action(self, at: Occurrence) -> str:
+        return _turn_on_again(at)
 
 
 class QueueOff(Cause):
@@ -317,3 +319,8 @@ class TooManyTasks(OfReaders):
 
     def action(self, at: Occurrence) -> str:
         return "look at what these tasks do (sys.dm_broker_activated_tasks); they end with their procedure"
+
+
+def _turn_on_again(at: Occurrence) -> str:
+    alter = f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+    return f"turn its activation on again, and look whether a monitor appears: {alter}"
