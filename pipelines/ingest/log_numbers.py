@@ -67,22 +67,26 @@ def count_steps(raw: DataFrame, log: LogReading, ends: DataFrame | None, warehou
     return placed_events(whole, warehouse.places).select(*ROW, STEP)
 
 
-def shown_sequences(warehouse: Warehouse, shown: DataFrame | None) -> DataFrame | None:
+def shown_sequences(warehouse: Warehouse, shown: DataFrame | None, steps: DataFrame) -> DataFrame | None:
     """What captures say of the next numbers of endpoints; None if there are none.
 
     Args:
         warehouse: the tables.
         shown: the endpoint events of the snapshots of this batch.
+        steps: `count_steps`; only their endpoints count.
     """
     frames = [] if shown is None else [shown]
     if warehouse.exists(ENDPOINT_FACTS):
         frames.append(warehouse.read(ENDPOINT_FACTS).where("closed_on is null"))
+    if not frames:
+        return None
+    sequences = ["send_sequence", "receive_sequence"]
     is_shown = (
         F.col("event_type").isin(*CREATIONS) & F.col("seen_at").isNotNull() & F.col("inferred").isNull()
     )
-    sequences = ["send_sequence", "receive_sequence"]
-    found = [each.where(is_shown).select(*ENDPOINT, "seen_at", *sequences) for each in frames]
-    return union_all(found) if found else None
+    is_said = F.col("send_sequence").isNotNull() | F.col("receive_sequence").isNotNull()
+    found = [each.where(is_shown & is_said).select(*ENDPOINT, "seen_at", *sequences) for each in frames]
+    return union_all(found).join(steps.select(*ENDPOINT).distinct(), ENDPOINT, "left_semi")
 
 
 def number_steps(steps: DataFrame, shown: DataFrame) -> DataFrame:
@@ -98,7 +102,7 @@ def number_steps(steps: DataFrame, shown: DataFrame) -> DataFrame:
         left out. They are left out, too, if their times contradict their order in the log.
     """
     lines = {True: (SENT, "send_sequence"), False: (ARRIVED, "receive_sequence")}
-    of_captures = shown.join(steps.select(*ENDPOINT).distinct(), ENDPOINT, "left_semi")
+    steps = steps.join(shown.select(*ENDPOINT).distinct(), ENDPOINT, "left_semi")
     frames = []
     for is_sent, (step, next_number) in lines.items():
         line = F.lit(is_sent).alias("is_sent")
@@ -107,7 +111,7 @@ def number_steps(steps: DataFrame, shown: DataFrame) -> DataFrame:
             steps.where(F.col(STEP).isin(BEGUN, step)).select(*ROW, STEP, line, nothing.alias("next_number"))
         )
         frames.append(
-            of_captures.where(f"{next_number} is not null")
+            shown.where(f"{next_number} is not null")
             .groupBy(*ENDPOINT, F.col("seen_at").alias("event_time"))
             .agg(F.max(next_number).alias("next_number"))
             .select(

@@ -118,9 +118,10 @@ def read_new_log(
     known = known_endpoints(warehouse, shown)
     numbered = None
     if log.mapping.sequences is not None and raw is not None:
-        sequences = shown_sequences(warehouse, of_snapshots.get(ENDPOINT_FACTS.name))
-        if sequences is not None:
-            numbered = materialize(number_steps(count_steps(raw, log, ends, warehouse), sequences))
+        steps = materialize(count_steps(raw, log, ends, warehouse))
+        sequences = shown_sequences(warehouse, of_snapshots.get(ENDPOINT_FACTS.name), steps)
+        if sequences is not None and not (said := materialize(sequences)).isEmpty():
+            numbered = materialize(number_steps(steps, said))
     found = []
     for number, table in enumerate(log.tables):
         whole = log.whole(table)
