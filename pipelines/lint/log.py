@@ -9,7 +9,7 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.console.wording import LIST_LENGTH, format_database, format_endpoint, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
-from pipelines.lint.pairs import suggested_rule
+from pipelines.lint.pairs import honor_note, suggested_rule
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, mirror_names
 
 
@@ -18,12 +18,13 @@ def lint_log(
     log: LogEndpoints,
     locations: Mapping[VersionKey, SourceLocation],
     known: KnownRules | None = None,
+    honors: Mapping[DatabaseKey, bool | None] | None = None,
 ) -> Iterator[Finding]:
     """Yield rules that more specific ones always precede, and databases with endpoints at the default.
 
     Every endpoint is matched with the rules in force at the moment, whenever it was created. `lint_names`
     reports rules without any endpoint. Nothing follows from endpoints where a name that is not known decides,
-    nor of databases whose rules are not known; without `known` all are.
+    nor of databases whose rules are not known; without `known` all are. `honors` as in `lint_pairs`.
     """
     for database_key, kinds in log.by_database.items():
         rules = databases.get(database_key, NO_RULES)
@@ -44,9 +45,8 @@ def lint_log(
             if key not in deciding[key] and key not in undecided:
                 yield _covered(database_key, rule, list(deciding[key].values()), locations.get(key))
         if defaulted and (known is None or known.has(*database_key)):
-            yield _defaulted(
-                database_key, kinds, defaulted, _other_ends(databases, log, defaulted[:LIST_LENGTH])
-            )
+            levels = _other_ends(databases, log, defaulted[:LIST_LENGTH])
+            yield _defaulted(database_key, kinds, defaulted, levels, (honors or {}).get(database_key))
 
 
 def _covered(
@@ -73,6 +73,7 @@ def _defaulted(
     kinds: Sequence[EndpointCount],
     defaulted: Sequence[EndpointCount],
     levels: Sequence[int | None],
+    is_honored: bool | None,
 ) -> Finding:
     code = FindingCode.DEFAULTED
     total, fell = sum(kind.endpoints for kind in kinds), sum(kind.endpoints for kind in defaulted)
@@ -87,7 +88,8 @@ def _defaulted(
         for kind, level in zip(defaulted, levels, strict=False)
         if level not in (None, DEFAULT_LEVEL)
     ]
-    fix = f"if they are to have another level than {DEFAULT_LEVEL}, add rules for them"
+    note = honor_note(is_honored)
+    fix = f"if they are to have another level than {DEFAULT_LEVEL}, add rules for them{note}"
     if rules:
         fix += "; this is the level that their other ends have:\n" + "\n".join(rules)
     return Finding(code, code.severity, database_key, None, None, sentence, fix)

@@ -26,6 +26,7 @@ def lint_pairs(
     service_databases: ServiceDatabases,
     locations: Mapping[VersionKey, SourceLocation],
     known: KnownRules | None = None,
+    honors: Mapping[DatabaseKey, bool | None] | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding for each rule whose other end no rule covers, or rules with other levels do.
 
@@ -35,7 +36,8 @@ def lint_pairs(
     stays in their database and are left alone, as are those with a remote service that the catalog
     does not have, or a local one that it does not have in the rule's database. An asymmetric pair
     is reported once. Nothing is said of databases whose rules are not known, nor of an end that may be
-    anywhere if only snapshots show the rules; without `known` all rules are known.
+    anywhere if only snapshots show the rules; without `known` all rules are known. `honors` are the
+    HONOR_BROKER_PRIORITY of databases, None if not known.
     """
     everywhere = Ladder(rule for rules in databases.values() for rule in rules.rules)
     reported: set[frozenset[VersionKey]] = set()
@@ -58,7 +60,7 @@ def lint_pairs(
             if not any(True for _ in pairs(database_key, rules, rule, others, service_databases)):
                 if known is not None and not _are_known(known, database_key, found):
                     continue
-                yield _one_sided(database_key, rule, found, locations)
+                yield _one_sided(database_key, rule, found, locations, honors or {})
             elif remote is not None:
                 unequal = pairs(database_key, rules, rule, others, service_databases, databases=databases)
                 if finding := _asymmetric(database_key, rule, unequal, reported, locations):
@@ -117,6 +119,7 @@ def _one_sided(
     rule: RuleVersion,
     found: Sequence[DatabaseKey],
     locations: Mapping[VersionKey, SourceLocation],
+    honors: Mapping[DatabaseKey, bool | None],
 ) -> Finding:
     """Report the rule, and suggest one for the first database where the other end may be."""
     code = FindingCode.ONE_SIDED
@@ -127,8 +130,11 @@ def _one_sided(
         f"fits the other end, which gets {DEFAULT_LEVEL}, the default"
     )
     mirror = mirror_names(rule.triple)
-    if found:
-        fix = f"add a rule for the other end:\n{suggested_rule(found[0], mirror, rule.level)}"
+    if harmless:
+        fix = f"none is needed while both ends are to have {DEFAULT_LEVEL}"
+    elif found:
+        suggested = suggested_rule(found[0], mirror, rule.level)
+        fix = f"add a rule for the other end{honor_note(honors.get(found[0]))}:\n{suggested}"
     else:
         fix = f"add a rule in the database of the other end: {format_criteria(mirror)}"
     severity = Severity.NOTE if harmless else code.severity
@@ -161,6 +167,13 @@ def _asymmetric(
     )
     fix = "give both ends the same level, unless sending one way is meant to count for more"
     return Finding(code, code.severity, database_key, rule.name, locations.get(rule.key), sentence, fix)
+
+
+def honor_note(is_honored: bool | None) -> str:
+    """Say what a rule does not do in a database that does not honor priorities."""
+    if is_honored is not False:
+        return ""
+    return "; for what the database sends it does not count, as its HONOR_BROKER_PRIORITY is off"
 
 
 def suggested_rule(database_key: DatabaseKey, names: Names, level: int) -> str:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -127,9 +128,9 @@ def test_a_spelling_is_told_with_how_it_differs(known: str, spelling: str, how: 
 # --- R305, R306 ---
 
 
-def against(*rules: RuleStatement, log: list[EndpointCount] = LOG) -> list[Finding]:
-    history = history_of(*rules)
-    return list(lint_log(ladders_at(history.versions, None), LogEndpoints(tuple(log)), history.locations))
+def against(*rules: RuleStatement, log: list[EndpointCount] = LOG, **more: Any) -> list[Finding]:
+    history, endpoints = history_of(*rules), LogEndpoints(tuple(log))
+    return list(lint_log(ladders_at(history.versions, None), endpoints, history.locations, **more))
 
 
 def test_a_rule_behind_more_specific_ones() -> None:
@@ -165,6 +166,8 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
     # The other end of C5 has 8 from a rule; the others have none.
     found = re.findall(r"CONTRACT_NAME = \[(\w+)\]|PRIORITY_LEVEL = (\d+)", finding.fix)
     assert found == [("C5", ""), ("", "8")]
+    [finding] = against(create("C", "C * *", 7), log=log[:6], honors={I_A: False})
+    assert finding.fix.endswith("it does not count, as its HONOR_BROKER_PRIORITY is off")
 
 
 def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) -> None:

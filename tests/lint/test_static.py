@@ -107,6 +107,11 @@ def test_one_sided_pairs() -> None:
     assert only(FindingCode.ONE_SIDED, create("R", "C Init Partner", 7)) == []
     [finding] = [f for f in found(create("R", "C Init Target", 5)) if f.code is FindingCode.ONE_SIDED]
     assert finding.severity is Severity.NOTE
+    assert finding.fix == "none is needed while both ends are to have 5"
+    # A database that does not honor priorities sends at 5 all the same.
+    off = catalog(TWO, honor=False)
+    [finding] = [f for f in found(initiator, of=off) if f.code is FindingCode.ONE_SIDED]
+    assert "as its HONOR_BROKER_PRIORITY is off:\nUSE [B]; CREATE" in finding.fix
     # The other end may be in the same database.
     both = catalog({I_A: ["Init", "Target"], I_B: ["Target"]})
     assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target Init", 7), of=both) == []

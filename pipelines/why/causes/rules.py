@@ -6,6 +6,7 @@ from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 from pipelines.config.rules.tsql_script import alter_criterion, alter_level, quote_name
 from pipelines.console.wording import format_count, format_list
+from pipelines.lint.pairs import honor_note
 from pipelines.lint.queued import drain_first
 from pipelines.why.causes.cause import (
     HOLDER,
@@ -248,9 +249,7 @@ def _honor_of_sent(at: Occurrence) -> str:
 
 def _honor(at: Occurrence) -> str:
     """What a rule does not do in a database that does not honor priorities."""
-    if at.teller.honors(at.first["instance"], at.first["database"]) is not False:
-        return ""
-    return "; for what the database sends it does not count, as its HONOR_BROKER_PRIORITY is off"
+    return honor_note(at.teller.honors(at.first["instance"], at.first["database"]))
 
 
 def _drain_first(at: Occurrence) -> str:
