@@ -18,7 +18,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import undecided, with_priority
 from pipelines.questions.changes import find_changes
 from pipelines.rules.ladder import stands_at
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first, collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
@@ -54,7 +54,8 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     Returns:
         `changes`: the newest of `find_changes`; `rules` and `catalog`: one row for each entry that a snapshot
         shows otherwise, with both values as text, null where one is missing; `levels`: counts of endpoints
-        whose level on the server differs, most endpoints first; `rules_not_known`: databases of snapshots
+        whose level on the server differs, most endpoints first; `changes_in_all` and `levels_in_all` without
+        the limit; `rules_not_known`: databases of snapshots
         whose rules, or some of them, no input has, so that their levels are not compared; `handles_unknown`:
         messages whose handle no endpoint has; `maybe_cut`: views whose number of rows looks like a TOP, where
         handles are unknown.
@@ -64,20 +65,20 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     catalog = settings.written_catalog
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     warn_of_pruned(warehouse.first_day, "the counts of levels")
-    rows = collect_rows(
-        count_level_differences(
-            warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of)),
-            warehouse.read(PRIORITY_RULES),
-            known,
-            as_of=as_of,
-        )
-        .orderBy(F.desc("endpoints"), *LEVEL_COLUMNS[:-1])
-        .limit(limit)
+    counted = count_level_differences(
+        warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of)),
+        warehouse.read(PRIORITY_RULES),
+        known,
+        as_of=as_of,
     )
+    counted = counted.orderBy(F.desc("endpoints"), *LEVEL_COLUMNS[:-1])
+    levels, levels_in_all = collect_first(counted, limit, "endpoints")
+    changes = find_changes(settings, as_of)
     places = sorted({snapshot.database_key for snapshot in snapshots})
     return {
         "as_of": as_of,
-        "changes": find_changes(settings, as_of)[:limit],
+        "changes": changes[:limit],
+        "changes_in_all": {"rows": len(changes)},
         "rules_not_known": [
             {"instance": instance, "database": database}
             for instance, database in places
@@ -85,7 +86,8 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
         ],
         "rules": [row for snapshot in snapshots for row in _compare_rules(snapshot, settings.rule_history)],
         "catalog": [row for snapshot in snapshots for row in _compare_catalog(snapshot, catalog)],
-        "levels": rows,
+        "levels": levels,
+        "levels_in_all": levels_in_all,
         "handles_unknown": unknown,
         "maybe_cut": _find_round_counts(warehouse, settings) if unknown else [],
     }

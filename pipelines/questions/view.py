@@ -180,6 +180,8 @@ def print_differences(found: Row, *, wide: bool = False) -> None:
     console = open_console(wide=wide)
     for part, table in DIFFERENCES.items():
         print_answer(console, table, found[part])
+        if in_all := found.get(f"{part}_in_all"):
+            print_cut(console, found[part], in_all, "row")
     for row in found["rules_not_known"]:
         console.write_line(
             f"{format_database((row['instance'], row['database']))}: not all its rules are known, so its "
@@ -222,12 +224,20 @@ def print_statuses(console: Terminal, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def print_cut(
-    console: Terminal, rows: Sequence[Row], in_all: Mapping[str, int], noun: str, command: str = "--limit"
+    console: Terminal,
+    rows: Sequence[Row],
+    in_all: Mapping[str, int],
+    noun: str,
+    command: str = "--limit prints more",
 ) -> None:
-    """Print how many rows and messages are left out, and what shows them; nothing if none are."""
+    """Print how many rows are left out, with their sums, and what shows them; nothing if none are."""
     if more := in_all["rows"] - len(rows):
-        messages = format_count(in_all["messages"] - sum(row["messages"] for row in rows), "message")
-        console.write_line(f"  and {format_count(more, f'more {noun}')}, {messages}: {command}")
+        sums = [
+            f", {format_count(total - sum(row[name] for row in rows), name.removesuffix('s'))}"
+            for name, total in in_all.items()
+            if name != "rows"
+        ]
+        console.write_line(f"  and {format_count(more, f'more {noun}')}{''.join(sums)}: {command}")
 
 
 def print_unresolved(

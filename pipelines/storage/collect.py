@@ -23,16 +23,18 @@ def collect_rows(frame: DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def collect_first(counted: DataFrame, limit: int) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Collect the first rows of an ordered frame with `messages`, and the sums of all its rows.
+def collect_first(
+    counted: DataFrame, limit: int, summed: str = "messages"
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Collect the first rows of an ordered frame, and the number and sum of all its rows.
 
     Returns:
-        The rows, and `rows` and `messages` of the whole frame.
+        The rows, and `rows` and the summed column of the whole frame.
     """
     rows = collect_rows(counted.limit(limit))
     if len(rows) < limit:
-        return rows, {"rows": len(rows), "messages": sum(row["messages"] for row in rows)}
-    sums = F.count(F.lit(1)).alias("rows"), F.sum("messages").alias("messages")
+        return rows, {"rows": len(rows), summed: sum(row[summed] for row in rows)}
+    sums = F.count(F.lit(1)).alias("rows"), F.sum(summed).alias(summed)
     return rows, collect_rows(counted.agg(*sums))[0]
 
 

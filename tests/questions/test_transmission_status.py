@@ -33,7 +33,7 @@ def test_texts_of_one_kind_count_together_and_show_the_one_that_has_waited_longe
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"), [(1, "  and 2 more kinds, 2 messages: --limit\n"), (3, ""), (9, "")]
+    ("limit", "said"), [(1, "  and 2 more kinds, 2 messages: --limit prints more\n"), (3, ""), (9, "")]
 )
 def test_what_is_cut_is_counted(
     session: SparkSession, limit: int, said: str, capsys: pytest.CaptureFixture[str]
@@ -42,7 +42,8 @@ def test_what_is_cut_is_counted(
     rows, in_all = collect_first(kinds, limit)
     assert in_all == {"rows": 3, "messages": 5}
     print_cut(open_console(), rows, in_all, "kind")
-    assert capsys.readouterr().out == said
+    print_cut(open_console(), rows, {"rows": len(rows) + 1}, "row")
+    assert capsys.readouterr().out == f"{said}  and 1 more row: --limit prints more\n"
 
 
 @pytest.mark.parametrize(
