@@ -21,6 +21,15 @@ from pipelines.storage.published import batches_since, last_batch_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, QUEUE_FACTS
 
+HELD = {"queue_off": "the queue is off", "group_locked": "an open transaction locks the group"}
+"""Why a message in a queue is not received, by the state of its group."""
+MISSING = {
+    "endpoint_unknown": "no input shows the creation of its endpoint before as_of",
+    "service_not_in_catalog": "the catalog has no queue for its service",
+    "handle_unknown": "a snapshot shows it under a handle that no endpoint has",
+}
+"""Why a message is in no schedule, by the reason of `unresolved`."""
+
 
 def describe_open(
     receive: ReceivePosition | None, transmissions: Sequence[TransmissionPosition], missing: Mapping[str, str]
@@ -29,7 +38,7 @@ def describe_open(
     if receive is not None and receive.state == "ready":
         return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
     if receive is not None:
-        return f"It is in {receive.queue} and not received: {receive.state}."
+        return f"It is in {receive.queue} and not received, as {HELD[receive.state]}."
     for place in transmissions:
         if place.waits_for is not None:
             return (
@@ -38,8 +47,13 @@ def describe_open(
             )
     if transmissions:
         return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
-    kind, reason = next(iter(missing.items()))
-    return f"It is open, but the {kind} schedule can't place it: {reason}."
+    return f"It is open, and {describe_missing(*next(iter(missing.items())))}."
+
+
+def describe_missing(kind: str, reason: str) -> str:
+    """Say why a message is not in a schedule, by the kind of the schedule and the reason of `unresolved`."""
+    where = "in no order to send" if kind == "transmission" else "not matched to a queue"
+    return f"{where}: {MISSING[reason]} ({reason})"
 
 
 def describe_closed(

@@ -13,6 +13,7 @@ from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import finding_lines, format_count
 from pipelines.explain.endpoint_view import NOT_KNOWN, print_endpoint
 from pipelines.explain.explanations import Conversation, Message
+from pipelines.explain.message_state import HELD, describe_missing
 from pipelines.explain.positions import AheadCount, Group, ReceivePosition, TransmissionPosition
 
 UNKNOWN_SIDE = "a side that is not known"
@@ -77,7 +78,8 @@ def print_message(console: Terminal, found: Message) -> None:
         "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
     )
     direction = "the initiator to the target" if found.sent_by_initiator else "the target to the initiator"
-    if any(endpoint.side_known is False for endpoint in found.endpoints):
+    is_unknown = "handle_unknown" in found.missing.values()
+    if is_unknown or any(endpoint.side_known is False for endpoint in found.endpoints):
         direction = UNKNOWN_SIDE
     console.write_line(f"Message {found.message_id} at {format_instant(found.as_of)}")
     console.write_line(
@@ -96,8 +98,10 @@ def print_message(console: Terminal, found: Message) -> None:
     for place in found.transmissions:
         _print_transmission(console, place)
     for kind, reason in found.missing.items():
-        console.print()
-        console.write_line(f"The {kind} schedule can't place it: {reason}.")
+        said = describe_missing(kind, reason)
+        if said not in found.state:
+            console.print()
+            console.write_line(f"It is {said}.")
     if found.group is not None:
         _print_group(console, found.group, sides_known=direction != UNKNOWN_SIDE)
     for endpoint in found.endpoints:
@@ -112,11 +116,13 @@ def print_groups(console: Terminal, found: Iterable[Group], as_of: datetime) -> 
 
 
 def _print_group(console: Terminal, group: Group, *, sides_known: bool = True) -> None:
-    place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
+    state = f"{group.state}, position {group.position} among the queue's groups"
+    if group.position is None:
+        state = f"{HELD[group.state]}, so it has no position"
     console.print()
     console.write_line(
         f"Group {group.conversation_group_id} in {_format_queue(group)}: level "
-        f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
+        f"{group.priority}, from conversation {group.deciding_conversation_id}; {state}; "
         f"{format_count(group.messages, 'ready message')} of "
         f"{format_count(group.conversations, 'conversation')}"
     )
@@ -143,7 +149,7 @@ def _print_receive(console: Terminal, place: ReceivePosition) -> None:
     where = _format_queue(place)
     if place.position is None:
         console.print()
-        console.write_line(f"Receive: in {where}, without a position: {place.state}")
+        console.write_line(f"Receive: in {where}, without a position, as {HELD[place.state]}")
         return
     console.print()
     console.write_line(
