@@ -32,7 +32,8 @@ def test_a_conversation_goes_on_after_many_closed_messages(tmp_path: Path) -> No
         for messages in night:
             taken_at += timedelta(hours=1)
             project.add(capture(taken_at, messages), f"{taken_at:%H}.jsonl")
-        project.schedule(taken_at.isoformat())
+        project.fold()
+    project.schedule(taken_at.isoformat())
     [waiting] = [row for row in project.table("receive_schedule") if row["as_of"] == taken_at]
     assert waiting["message_id"].endswith(f"/{CLOSED}")
     events = project.table("message_events", ["message_id", "event_type", "closed_on", "fold"])

@@ -85,6 +85,11 @@ def server(session: SparkSession, tmp_path: Path) -> Server:
     return server
 
 
+def messages_of(server: Server) -> set[tuple[str, str]]:
+    """The ids and types of all messages."""
+    return {(row["message_id"], row["message_type"]) for row in server.table("message_events")}
+
+
 def test_check_shows_three_mapped_rows_and_what_nothing_gives(server: Server) -> None:
     server.log("audit/1.csv", *ROWS, "yesterday,IN,C2,0,1\n")
     found = server.job("check")
@@ -100,30 +105,27 @@ def test_check_shows_three_mapped_rows_and_what_nothing_gives(server: Server) ->
     assert found.code == 0
 
 
-def test_nights_take_two_tables_each_row_once(server: Server) -> None:
+def test_nights_take_two_tables_each_row_once_and_a_handle_waits_for_31_days(server: Server) -> None:
+    """The first night knows conversations; later rows have handles, so the mapping changes."""
     server.log("audit/1.csv", *ROWS, ROWS[0])
     server.log("other/1.csv", ROWS[0])
+    server.configure(quality={"max_rejected_share": 0.7})
     server.fold()
     assert server.counts(1, "audit") == (3, 3, 0, 0, 0)
     assert server.counts(1, "other") == (1, 0, 1, 0, 0)
-    assert {(row["message_id"], row["message_type"]) for row in server.table("message_events")} == {
+    known = {
         (f"{CONVERSATION}/initiator/0", "ClaimRequest"),
         (f"{CONVERSATION}/initiator/1", "ClaimOther"),
     }
+    assert messages_of(server) == known
 
-
-def test_a_handle_waits_for_its_endpoint_for_31_days(server: Server) -> None:
-    """The first night knows conversations; later rows have handles, so the mapping changes."""
-    server.log("audit/1.csv", ROWS[0])
-    server.configure(quality={"max_rejected_share": 0.7})
-    server.fold()
     columns = COLUMNS | {"conversation_handle": "Conversation"}
     del columns["conversation_id"], columns["sent_by_initiator"]
     server.set_columns(columns)
     other = "22222222-0000-0000-0000-00000000000a"
     server.log(
         "audit/2.csv",
-        "2026-11-20 09:00:00Z,IN,H1,1,1\n",
+        "2026-11-20 09:00:00Z,IN,H1,2,1\n",
         f"2026-11-20 10:00:01,IN,{other},5,1\n",
         f"2026-11-20 10:00:01,IN,{other},5,1\n",
         "2026-11-20 09:00:02Z,IN,H3,7,1\n",
@@ -151,10 +153,10 @@ def test_a_handle_waits_for_its_endpoint_for_31_days(server: Server) -> None:
     night = server.job("nightly", "--as-of", "2026-12-22T00:00:00Z", "--format", "json")
     # What was pending is in the events once.
     so_far = night.json["counts"]["message_events/audit"]
-    assert tuple(so_far[name] for name in COUNTS) == (7, 4, 0, 3, 0)
+    assert tuple(so_far[name] for name in COUNTS) == (9, 6, 0, 3, 0)
     assert (server.pending(), server.counts(3, "audit")) == ([], (3, 2, 0, 1, 0))
-    messages = {row["message_id"] for row in server.table("message_events")}
-    assert messages == {f"{CONVERSATION}/initiator/{number}" for number in (0, 1)} | {"C2/initiator/5"}
+    later = {(f"{CONVERSATION}/initiator/2", "ClaimRequest"), ("C2/initiator/5", "ClaimRequest")}
+    assert messages_of(server) == known | later
     given_up = [row["reason"] for row in server.table("rejected_events") if "H3" in row["payload"]]
     assert given_up == ["handle_unknown"]
     sums = [row["reconciliation"] for row in server.table("runs") if row["status"] == "succeeded"]

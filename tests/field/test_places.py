@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.field.running import Case
+from tests.field.running import Case, Outcome
 from tests.support.factories import endpoint_event
 
 COPIES = "field-25-database-copy"
+CREATED = endpoint_event(event_time="2026-11-20T09:00:00Z", event_id="1")
 
 
 @pytest.mark.parametrize(
@@ -46,10 +47,18 @@ def test_a_copy_is_left_out(session: SparkSession, tmp_path: Path) -> None:
         assert case.table("unresolved") == []
 
 
-def test_the_own_database_says_whether_an_endpoint_is_open(session: SparkSession, tmp_path: Path) -> None:
-    """The far side's database was restored to another time, and shows that this side ended."""
-    case = Case.copied("field-52-restored-to-another-time", tmp_path / "case")
-    night = case.published("latest")
+@pytest.fixture(scope="module")
+def restored(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Outcome]:
+    """A database that was restored to another time, and a log of two databases with one endpoint."""
+    case = Case.copied("field-52-restored-to-another-time", tmp_path_factory.mktemp("restored") / "case")
+    later = {"event_time": "2026-11-20T09:30:00Z", "event_id": "2", "database": "Copy"}
+    case.set_log({"endpoint_events": [CREATED, {**CREATED, **later}], "message_events": []})
+    return case, case.published("latest")
+
+
+def test_the_own_database_says_whether_an_endpoint_is_open(restored: tuple[Case, Outcome]) -> None:
+    """The far side's database shows that this side ended."""
+    case, night = restored
     assert (
         "1 endpoint stands open in the own database, while MILL1.DeskDB, where the far side is" in night.out
     )
@@ -57,14 +66,9 @@ def test_the_own_database_says_whether_an_endpoint_is_open(session: SparkSession
     assert message["message_id"] == "57CDC10C-2FD6-065E-9E27-0044A2D5BBA7/initiator/0"
 
 
-def test_the_log_of_two_databases_with_one_endpoint(session: SparkSession, tmp_path: Path) -> None:
+def test_the_log_of_two_databases_with_one_endpoint(restored: tuple[Case, Outcome]) -> None:
     """The first creation decides, and the summary says how many endpoints that are."""
-    case = Case(tmp_path)
-    created = endpoint_event(event_time="2026-11-20T09:00:00Z", event_id="1")
-    later = {"event_time": "2026-11-20T09:30:00Z", "event_id": "2", "database": "Copy"}
-    case.set_log({"endpoint_events": [created, {**created, **later}], "message_events": []})
-    case.set_catalog({"name": "SQL1"})
-    night = case.published()
+    case, night = restored
     assert "1 endpoint created in several databases by the log: the first creation decides" in night.out
-    [row] = case.table("endpoints")
-    assert row["database"] == created["database"]
+    [database] = [row["database"] for row in case.table("endpoints") if row["instance"] == "SQL1"]
+    assert database == CREATED["database"]
