@@ -153,7 +153,7 @@ def test_late_rows_leave_closed_rows_of_databases_that_are_left_out(
     settings["snapshots"] = [{"path": "captures", "leave_out": left_out}]
     Path(project.config).write_text(yaml.safe_dump(settings))
     project.add(night_after())
-    night = run("nightly", "--config", project.config, "--as-of", at(90, day=1).isoformat())
+    night = run("fold", "--config", project.config, "--as-of", at(90, day=1).isoformat())
     assert night.code == 0, night.err
     moved = [row for row in closed_of(project, "SQL1") if row["fold"] == 2 and row["batch"] == 1]
     assert moved != []

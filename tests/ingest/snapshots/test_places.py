@@ -1,17 +1,21 @@
 """Databases that go by one name: failover partners, and a database that was renamed."""
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.capture_project import CaptureProject, require_equal
+from tests.support.capture_project import CaptureProject
 from tests.support.captures import capture_lines
 from tests.support.factories import NOON, Row, at, message_event
 from tests.support.snapshot_views import conversation, ready, shown, views
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
+MARKS = "ABC"
+ANY_CONVERSATION = conversation(0)[:8]
+"""How ids of conversations begin."""
 IDS = "{:08}-3C1D-4E0A-9C64-2A5D0D7B11F3"
 ENDPOINTS = [shown(number, False) for number in (1, 2)]
 
@@ -24,15 +28,14 @@ def add(
     messages: list[Row],
     *,
     endpoints: list[Row] = ENDPOINTS,
-    number: int | None = None,
     **own: Any,
-) -> None:
+) -> Path:
     """Write a capture of one database with these endpoints, and these messages in its queue."""
     row = {"name": name, "is_honor_broker_priority_on": True, **own}
     given = views(conversation_endpoints=endpoints, dbo_TargetQueue=messages, databases=[row])
-    number = len(list(project.captures.iterdir())) + 1 if number is None else number
+    number = len(list(project.captures.iterdir())) + 1
     lines = capture_lines({name: given}, server=server, taken_at=taken_at, id=IDS.format(number))
-    project.add(lines, f"{number}.jsonl")
+    return project.add(lines, f"{number}.jsonl")
 
 
 def places(project: CaptureProject, table: str) -> set[str]:
@@ -125,27 +128,59 @@ OF_PARTNERS = {
 """Captures by number: server, moment, the conversations of messages and of endpoints, updateability."""
 
 
-def take(folder: Path, nights: list[list[int]]) -> CaptureProject:
-    """A project that has taken captures of the partners, those of a list in one night."""
-    project = CaptureProject(folder, aliases=PARTNERS)
-    for numbers in nights:
-        for number in numbers:
-            server, taken_at, messages, conversations, updateability = OF_PARTNERS[number]
-            rows = [ready(each, False, 0) for each in messages]
-            own: Row = {"number": number, "updateability": updateability}
-            own["endpoints"] = [shown(each, False) for each in conversations]
-            add(project, server, "PressDB", taken_at, rows, **own)
-        project.schedule(at(0, day=3).isoformat())
-    return project
+def pairs_of_partners(folder: Path, count: int) -> CaptureProject:
+    """A project of so many pairs of partners, each with a mark behind its names."""
+    names = {
+        f"PRESSAG{mark}": [f"{server}{mark}.PressDB" for server in ("MILL1", "MILL2")]
+        for mark in MARKS[:count]
+    }
+    return CaptureProject(folder, aliases=names)
+
+
+def add_of_pair(project: CaptureProject, mark: str, server: str, taken_at: datetime, *given: Any) -> None:
+    """Write a capture of a server of a pair, whose ids are its own: see `add`."""
+    messages, conversations, updateability = given
+    rows = [ready(each, False, 0) for each in messages]
+    endpoints = [shown(each, False) for each in conversations]
+    path = add(
+        project, server + mark, "PressDB", taken_at, rows, endpoints=endpoints, updateability=updateability
+    )
+    path.write_text(of_mark(path.read_text(), mark))
+
+
+def of_mark(text: str, mark: str) -> str:
+    """Ids with the mark of a pair."""
+    return text.replace(ANY_CONVERSATION, ANY_CONVERSATION[:-1] + mark)
 
 
 def test_the_writable_database_counts_whenever_its_capture_comes(tmp_path: Path) -> None:
-    """Also where rows are closed that only the other capture shows."""
-    once = take(tmp_path / "once", [[*OF_PARTNERS]])
-    for name, nights in (("two", [[1, 3, 4, 6], [2, 5]]), ("four", [[1, 4], [3, 6], [5], [2]])):
-        later = take(tmp_path / name, nights)
-        require_equal(later.comparable(), once.comparable())
-        assert views_in(later) == views_in(once)
+    """Also where rows are closed that only the other capture shows. Those of a list come in one night."""
+    nights = {
+        "A": [[*OF_PARTNERS], [], [], []],
+        "B": [[1, 3, 4, 6], [2, 5], [], []],
+        "C": [[1, 4], [3, 6], [5], [2]],
+    }
+    project, as_of = pairs_of_partners(tmp_path, len(nights)), at(0, day=3).isoformat()
+    for number in range(4):
+        for mark, numbers in nights.items():
+            for each in numbers[number]:
+                add_of_pair(project, mark, *OF_PARTNERS[each])
+        if number < 3:
+            assert project.job("fold", "--as-of", as_of).code == 0
+    project.schedule(as_of)
+    tables = project.comparable() | {"snapshots": views_in(project)}
+    for name, rows in tables.items():
+        expected = of_pair(rows, "A")
+        assert [of_pair(rows, mark) for mark in "BC"] == [expected] * 2, name
+    assert all(of_pair(tables[name], "A") for name in ("receive_schedule", "endpoints", "snapshots"))
+
+
+def of_pair(rows: list[Any], mark: str) -> list[str]:
+    """The rows of a pair as text, without its mark."""
+    lines = [repr(sorted(row.items(), key=str) if isinstance(row, dict) else row) for row in rows]
+    found = [line for line in lines if f"PRESSAG{mark}" in line or re.search(f"MILL[12]{mark}", line)]
+    names = re.compile(f"(PRESSAG|MILL[12]|{ANY_CONVERSATION[:-1]}){mark}")
+    return sorted(names.sub(r"\1", line) for line in found)
 
 
 def test_the_latest_moment_is_of_a_snapshot_that_counts(tmp_path: Path) -> None:
@@ -153,7 +188,7 @@ def test_the_latest_moment_is_of_a_snapshot_that_counts(tmp_path: Path) -> None:
     project = CaptureProject(tmp_path, aliases=PARTNERS)
     soon = NOON + timedelta(seconds=20)
     add(project, "MILL2", "PressDB", soon, [ready(1, False, 0)], updateability="READ_ONLY")
-    project.schedule(soon.isoformat())
+    project.fold()
     add(project, "MILL1", "PressDB", NOON, [ready(2, False, 0)], updateability="READ_WRITE")
     assert "as_of is 2026-11-20T12:00:00Z, the latest" in project.nightly("latest").err
     [run] = project.table("runs")
@@ -162,18 +197,21 @@ def test_the_latest_moment_is_of_a_snapshot_that_counts(tmp_path: Path) -> None:
 
 def test_a_secondary_of_many_captures_is_replaced(tmp_path: Path) -> None:
     """All captures of a server show the same catalog; the other server's come a night later, or earlier."""
-    for servers in (("MILL2", "MILL1"), ("MILL1", "MILL2")):
-        project = CaptureProject(tmp_path / servers[0], aliases=PARTNERS)
-        for server in servers:
+    orders = {"A": ("MILL2", "MILL1"), "B": ("MILL1", "MILL2")}
+    project = pairs_of_partners(tmp_path, len(orders))
+    for night in range(2):
+        for mark, servers in orders.items():
+            server = servers[night]
             number, can_write = (1, "READ_WRITE") if server == "MILL1" else (2, "READ_ONLY")
             for hour in range(3):
                 taken_at = at(60 * hour + (0 if server == "MILL1" else 0.5))
-                rows = [ready(number, False, 0)]
-                add(project, server, "PressDB", taken_at, rows, updateability=can_write)
-            project.schedule(at(90).isoformat())
-        assert {instance for _, _, instance in views_in(project)} == {"MILL1"}
-        [row] = project.table("receive_schedule")
-        assert row["conversation_id"] == conversation(1)
+                add_of_pair(project, mark, server, taken_at, [number], [1, 2], can_write)
+        if night == 0:
+            assert project.job("fold", "--as-of", at(90).isoformat()).code == 0
+    project.schedule(at(90).isoformat())
+    assert {instance for _, _, instance in views_in(project)} == {"MILL1A", "MILL1B"}
+    waiting = {row["instance"]: row["conversation_id"] for row in project.table("receive_schedule")}
+    assert waiting == {f"PRESSAG{mark}": of_mark(conversation(1), mark) for mark in orders}
 
 
 def views_in(project: CaptureProject) -> list[tuple[datetime, str, str]]:
