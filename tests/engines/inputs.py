@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 import yaml
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
-from schemas import CONTRACTS, TABLES
+from schemas import CONTRACTS
 from tests.support.captures import write_captures
 from tests.support.factories import (
     INITIATOR,
@@ -45,17 +45,6 @@ from tests.support.strategies.spellings import spelled
 ROOT = Path(__file__).resolve().parents[2]
 ARRIVED = datetime(2026, 11, 25, tzinfo=UTC).timestamp()
 """When all files were last changed, so that the table of files is the same on both engines."""
-CAME_LATER = {
-    "batches": ["newest_data"],
-    "endpoints": ["conversation_handle"],
-    "message_events": ["size_bytes"],
-    "receive_schedule": [
-        *("message_sequence_number", "contract", "local_service", "remote_service"),
-        *("held_since", "held_source"),
-    ],
-    "runs": ["newest_data"],
-    "transmission_schedule": ["why_still_here", "contract", "waits_for", "waits_since", "waits_source"],
-}
 EXPECT = [
     {"name": "waits", "p95_wait": "5 min"},
     {"oldest_wait": "1 h", "level": 5},
@@ -123,18 +112,6 @@ def change_rules(project: Path) -> None:
     settings = yaml.safe_load(path.read_text())
     settings["rules"] = [*settings.get("rules", []), {"path": "change.yaml"}]
     path.write_text(yaml.safe_dump(settings))
-
-
-def make_older(warehouse: Path) -> None:
-    """Write tables again as the version before did, without columns that came later."""
-    for table, columns in CAME_LATER.items():
-        path = str(warehouse / table)
-        version = DeltaTable(path).version()
-        rows = DeltaTable(path).to_pyarrow_table().drop_columns(list(columns))
-        shutil.rmtree(path)
-        write_deltalake(path, rows, partition_by=list(TABLES[table].partition_by) or None)
-        while DeltaTable(path).version() < version:
-            write_deltalake(path, rows.slice(0, 0), mode="append")
 
 
 # A nasty random log

@@ -26,11 +26,12 @@ from pipelines.console.invocation import JOBS
 from pipelines.engine.session import is_embedded
 from pipelines.schedules import numbering
 from pipelines.storage import batches
-from tests.engines.inputs import INPUTS, arrive, change_rules, make_older
+from tests.engines.inputs import INPUTS, arrive, change_rules
 from tests.engines.questions import DAMAGED, READING, WRITING, names_in, nights_of, played_on, words_of
 from tests.field.running import run, table_of
 from tests.support import plans
 from tests.support.factories import Row
+from tests.support.warehouses import make_older
 
 COMMANDS = {job: command for command, job in JOBS.items()}
 MUCH = {

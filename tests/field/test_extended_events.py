@@ -13,7 +13,7 @@ from tests.field.running import Case, Row
 from tests.field.test_own_tables import CREATIONS, INSTANCE
 
 CONVERSATION, OTHER = "{:08}-0000-0000-0000-000000000001", "{:08}-0000-0000-0000-000000000002"
-FORMS = ("flat-csv", "flat-parquet", "xml-json", "xml-csv")
+FORMS = ("flat-parquet", "xml-json", "xml-csv")
 """The mapping of a log, and the format of its files; each is of an instance of this name."""
 
 
@@ -61,9 +61,6 @@ def write(folder: Path, form: str, rows: list[Row]) -> None:
     names = list(dict.fromkeys(name for event in rows for name in event))
     xml = [{"object_name": event["name"], "event_data": as_xml(event)} for event in rows]
     match form:
-        case "flat-csv":
-            lines = [",".join(event.get(name, "") for name in names) for event in rows]
-            (folder / "1.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
         case "flat-parquet":
             whole = [{name: event.get(name) for name in names} for event in rows]
             pq.write_table(pa.Table.from_pylist(whole), folder / "1.parquet")

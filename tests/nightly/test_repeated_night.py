@@ -173,7 +173,7 @@ def test_stale_clocks_touch_nothing_that_is_closed(
     first["queue_events"].append(queue_event("QUEUE_ALTERED", "off", event_time=at(0), queue_status="OFF"))
     first["message_events"].append(message_event("DELIVERED", "day 0 0/1", event_time=at(3)))
     project.add(first)
-    project.schedule(session, at(90))
+    project.take_in(session)
     closed = closed_files(project)
     assert all(closed[source] for source in SOURCES)
 

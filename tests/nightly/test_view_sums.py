@@ -9,23 +9,15 @@ from pipelines.schedules import write
 from pipelines.schedules.orders import queued
 from tests.support.capture_project import CaptureProject
 from tests.support.captures import write_captures
-from tests.support.factories import NOON, Row
-from tests.support.snapshot_views import ready, shown, views
+from tests.support.factories import NOON
+from tests.support.snapshot_views import ready, shown, views, waiting
 
 PLACE = ("SQL1", "B")
 LATER = NOON + timedelta(hours=1)
-
-
-def waiting(number: int) -> Row:
-    """A row of the transmission queue whose endpoint no view shows."""
-    return {
-        "enqueue_time": NOON - timedelta(hours=1),
-        "conversation_handle": f"99999999-0000-0000-0000-0000000000{number:02}",
-        "message_sequence_number": 0,
-        "message_type_name": "Order",
-        "is_conversation_error": False,
-        "is_end_of_dialog": False,
-    }
+NO_ENDPOINT = [
+    waiting(conversation_handle=f"99999999-0000-0000-0000-0000000000{number:02}") for number in (1, 2)
+]
+"""Rows of the transmission queue whose endpoints no view shows."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +31,7 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     given = views(
         conversation_endpoints=endpoints,
         dbo_TargetQueue=rows,
-        transmission_queue=[waiting(1) | names, waiting(2)],
+        transmission_queue=[NO_ENDPOINT[0] | names, NO_ENDPOINT[1]],
     )
     write_captures(project.captures, {PLACE: given}, NOON)
     project.run()
@@ -90,7 +82,7 @@ def test_a_lost_row_ends_the_night(project: CaptureProject, monkeypatch: pytest.
 
 
 def test_a_message_without_endpoint_goes_when_a_later_view_lacks_it(project: CaptureProject) -> None:
-    later = views(conversation_endpoints=[shown(1, False)], transmission_queue=[waiting(2)])
+    later = views(conversation_endpoints=[shown(1, False)], transmission_queue=NO_ENDPOINT[1:])
     write_captures(project.captures, {PLACE: later}, LATER)
     project.schedule(LATER.isoformat())
     left = [row["id"] for row in project.table("unresolved") if row["as_of"] == LATER]

@@ -15,6 +15,7 @@ from tests.support.view_rows import (
     queue,
     ready as ready,
     shown as shown,
+    waiting as waiting,
 )
 
 

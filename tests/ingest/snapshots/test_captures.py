@@ -16,7 +16,7 @@ from tests.support.captures import HOSTILE_NAMES, Captured, capture_lines, to_li
 from tests.support.factories import NOON, Row, at
 from tests.support.read_captures import small_lines
 from tests.support.server import snapshots
-from tests.support.snapshot_views import handle, ready, shown, views
+from tests.support.snapshot_views import handle, ready, shown, views, waiting
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
 ANY_CONVERSATION = "ABCDEF00"
@@ -221,16 +221,15 @@ def test_a_capture_that_comes_after_a_later_one(tmp_path: Path) -> None:
     project = CaptureProject(tmp_path)
     for night in ([(0, 0), (0, 30), (0, 60), (1, 0), (1, 60)], [(1, 30)]):
         for number, minute in night:
-            sent = {"enqueue_time": at(-5), "message_type_name": "Order", "message_sequence_number": 0}
-            sent |= {"conversation_handle": handle(1, True), "transmission_status": reasons[minute]}
+            sent = waiting(1, transmission_status=reasons[minute])
             view = views(conversation_endpoints=[shown(1, True)], transmission_queue=[sent])
             server = {"server": f"SQL{number:02}", "id": f"{number}{minute:02}" * 4}
             lines = capture_lines({"B": view}, taken_at=at(minute), **server)
             of_server = [line.replace(ANY_CONVERSATION, f"ABCDEF{number:02}") for line in lines]
             project.add(of_server, f"{number}-{minute}.jsonl")
         project.schedule(at(40).isoformat())
-    waiting = project.table("transmission_schedule", ["instance", "why_still_here"])
-    assert {tuple(row.values()) for row in waiting} == {("SQL00", "timeout"), ("SQL01", "timeout")}
+    left = project.table("transmission_schedule", ["instance", "why_still_here"])
+    assert {tuple(row.values()) for row in left} == {("SQL00", "timeout"), ("SQL01", "timeout")}
     for name, rows in project.comparable().items():
         assert rows_of_server(rows, 1) == rows_of_server(rows, 0), name
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.capture_project import CaptureProject
 from tests.support.captures import capture_lines
 from tests.support.factories import NOON, Row, at, message_event
-from tests.support.snapshot_views import conversation, ready, shown, views
+from tests.support.snapshot_views import conversation, ready, shown, views, waiting
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
 MARKS = "ABC"
@@ -222,9 +222,7 @@ def views_in(project: CaptureProject) -> list[tuple[datetime, str, str]]:
 def test_a_destination_that_several_databases_could_be(tmp_path: Path) -> None:
     """The dialog is not bound yet, and three databases have the service; the queue of one is off."""
     project = CaptureProject(tmp_path)
-    sent = {"enqueue_time": at(-5), "conversation_handle": shown(1, True)["conversation_handle"]}
-    sent |= {"message_sequence_number": 0, "message_type_name": "Order"}
-    desk = views(conversation_endpoints=[shown(1, True)], transmission_queue=[sent])
+    desk = views(conversation_endpoints=[shown(1, True)], transmission_queue=[waiting(1)])
     desk["services"] = [row for row in desk["services"] if row["name"] == "InitiatorService"]
     jobs = {f"JobDB{number}": views() for number in (1, 2, 3)}
     off = [{**row, "is_receive_enabled": False} for row in jobs["JobDB1"]["service_queues"]]

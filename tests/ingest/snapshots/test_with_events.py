@@ -8,24 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.factories import NOON, Row, at, by_source, endpoint_event, message_event, queue_event
-from tests.support.snapshot_views import GROUP, Server, conversation, handle, ready, shown, views
+from tests.support.snapshot_views import GROUP, Server, conversation, handle, ready, shown, views, waiting
 from tests.support.warehouses import changed, contents
-
-
-def waiting(number: int, side: bool, sequence: int, **changes: Any) -> Row:
-    """A row of transmission_queue; the endpoint is the sending one."""
-    return {
-        "enqueue_time": at(-30),
-        "conversation_handle": handle(number, side),
-        "message_sequence_number": sequence,
-        "message_type_name": "Order",
-        "is_conversation_error": False,
-        "is_end_of_dialog": False,
-        "transmission_status": "",
-        "size_bytes": 10,
-        **changes,
-    }
-
 
 ALL = ["conversation_endpoints", "transmission_queue", "dbo.TargetQueue"]
 JUST_BEFORE = at(-1 / 60_000_000)
