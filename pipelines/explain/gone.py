@@ -118,13 +118,13 @@ def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: da
     fate, decided_at = RECEIVED_OR_DROPPED, None
     if holder is not None:
         fate, decided_at = _find_fate(warehouse, holder, since, by)
+    of_holder = [event for event in endpoint_events if event["is_initiator"] == side]
     has_ended = any(
-        event["event_type"] in ENDS
-        and event["event_time"] < (decided_at or by)
-        and event["is_initiator"] == side
-        for event in endpoint_events
+        event["event_type"] in ENDS and event["event_time"] < (decided_at or by) for event in of_holder
     )
-    if has_ended:
+    # A restore can bring back an endpoint that the view which decides lacks.
+    is_there = any(event["seen_at"] == decided_at for event in of_holder)
+    if has_ended or not is_there:
         fate = RECEIVED_OR_DROPPED
     if not arrived:
         fate = SENT_OR_DROPPED if fate == RECEIVED_OR_DROPPED else SENT

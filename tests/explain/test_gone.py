@@ -62,7 +62,9 @@ def test_fates_of_messages_between_two_captures(embedded: SparkSession, tmp_path
     inferred = [row for row in events if row["inferred"] and row["database"] == "B"]
     assert [(row["event_type"], row["not_before"]) for row in inferred] == [("RECEIVED", NOON)] * 2
     # Whoever shows it again shows that it was never gone.
-    server.snapshot(of((1, False), rows=[ready(1, False, 0)]), at(1), COMPLETE)
+    # An endpoint that comes back, as by a restore, was not there before.
+    server.snapshot(of((1, False), (2, False), rows=[ready(1, False, 0)]), at(1), COMPLETE)
     server.project.run(embedded, at(1))
+    assert asked(server, 2, at(1), capsys)["gone_between"] == dropped["gone_between"]
     assert asked(server, 1, at(1), capsys)["receive"]["position"] == 1
     assert asked(server, 1, SOON, capsys)["gone_between"] is None
