@@ -7,12 +7,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipelines.engine.small_jobs import SMALL_JOB_SETTINGS, set_for_small_jobs
+from tools.local_spark import ARCHIVE, SHARED
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {
     "spark.driver.memory": "3g",
     # To compile tiny jobs well costs more than to run them badly.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true",
+    "spark.driver.extraJavaOptions": " ".join(
+        ["-XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true", *([SHARED] if ARCHIVE.exists() else [])]
+    ),
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     # Every broadcast table takes a page, and every path keeps its Delta log: of hundreds of warehouses

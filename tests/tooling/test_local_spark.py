@@ -13,7 +13,8 @@ from pipelines.config.model import Activation
 from schemas import ACCEPTED
 
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "local_spark.py"))
-MUCH, OPEN, BOTH, ROOMY = (TOOL[name] for name in ("MUCH", "OPEN", "BOTH", "ROOMY"))
+MUCH, OPEN = TOOL["MUCH"], TOOL["OPEN"]
+BOTH, ROOMY = (f"{TOOL['OPTIONS']}={TOOL[name]}" for name in ("BOTH", "ROOMY"))
 SETTINGS = """
 warehouse: warehouse
 inputs:
@@ -30,6 +31,7 @@ def lines(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     """What the tool prints for the options of a job, in a folder with settings.yaml."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PRIORITIES_CONFIG", raising=False)
+    monkeypatch.setitem(TOOL["main"].__globals__, "ARCHIVE", tmp_path / "classes.jsa")
     (tmp_path / "settings.yaml").write_text(SETTINGS)
 
     def printed(options: str, memory: str = "", job: str = "jobs/nightly.py") -> list[str]:
@@ -46,6 +48,13 @@ def make(path: str, length: int) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).touch()
     os.truncate(path, length)
+
+
+def test_java_takes_classes_from_an_archive(lines: Lines) -> None:
+    Path("classes.jsa").touch()
+    [shared] = lines("--config settings.yaml")
+    assert shared == f"{TOOL['OPTIONS']}={TOOL['SHARED']}"
+    assert lines("--config settings.yaml", memory="6g")[1:] == [f"{shared} {TOOL['ROOMY']}"]
 
 
 @pytest.mark.parametrize(
