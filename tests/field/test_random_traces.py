@@ -4,6 +4,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,19 @@ from pyspark.sql import SparkSession
 
 from tests.field.running import Case
 from tests.support.random_extended_events import INSTANCE, Events, as_xml
-from tests.support.random_traces import DATABASES, QUEUES, SERVERS, Fact, Logged, Night, World, fact, tell
+from tests.support.random_traces import (
+    DATABASES,
+    QUEUES,
+    SERVERS,
+    Fact,
+    Logged,
+    Meaning,
+    Night,
+    TraceRow,
+    World,
+    fact,
+    tell,
+)
 
 CATALOG = [
     {
@@ -56,36 +69,42 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
             writer.writerows(whole)
 
 
-def inputs(format: str) -> dict[str, Any]:
+FORMATS = {"trace": "json", "flat": "parquet", "xml": "csv", "own": "json"}
+"""Of the logs, and of the own table."""
+
+
+def inputs() -> dict[str, Any]:
     """A trace with local times, two logs of Extended Events, and a procedure's own table."""
     return {
         "logs": [
             {
                 "name": "trace",
                 "path": "trace",
-                "format": format,
+                "format": FORMATS["trace"],
                 "mapping": "sql-trace",
                 "zone": "Europe/Berlin",
                 **NAMES,
             },
-            {"name": "flat", "path": "flat", "format": format, "mapping": "xe-flat", **NAMES},
-            {"name": "xml", "path": "xml", "format": format, "mapping": "xe-xml", **NAMES},
+            {"name": "flat", "path": "flat", "format": FORMATS["flat"], "mapping": "xe-flat", **NAMES},
+            {"name": "xml", "path": "xml", "format": FORMATS["xml"], "mapping": "xe-xml", **NAMES},
         ],
         "message_events": {
             "path": "own",
-            "format": format,
+            "format": FORMATS["own"],
             "columns": {"event_time": "at", **{name: name for name in OWN}},
         },
     }
 
 
+def in_one_column(event: TraceRow) -> TraceRow:
+    """The XML of an event alone, in a column of any name."""
+    return replace(event, values={"whatever": event.values["event_data"]})
+
+
 @pytest.mark.slow
 def test_nights_have_what_the_rows_mean(session: SparkSession, tmp_path: Path) -> None:
-    require_meant(tmp_path, 1, "json")
-
-
-def require_meant(folder: Path, seed: int, format: str, *, conversations: int = 60) -> None:
-    """Run two nights on random rows, and compare what the tables have with what the rows mean."""
+    """Two nights on random rows; of one event there is the beginning alone."""
+    folder, seed, conversations = tmp_path, 1, 60
     world = World(seed, conversations=conversations)
     flat, xml = Events(seed, count=conversations), Events(seed + 1000, count=conversations)
     traces = world.files(number=4, overlap=40)
@@ -94,21 +113,24 @@ def require_meant(folder: Path, seed: int, format: str, *, conversations: int = 
         logged[world.rng.randrange(2)].append(row)
     # The second file of a night repeats rows of the first; the second night reads the trace alone.
     middle = conversations // 2
+    of_xml = [in_one_column(as_xml(row)) for row in xml.rows]
+    cut = {"whatever": of_xml[0].values["whatever"][:200]}
+    of_xml.append(TraceRow(xml.rows[0].at, cut, Meaning(rejected="broken_row")))
     of_logs = {
         "trace": [traces[:2], traces[2:]],
         "flat": [[flat.rows[: middle + 5], flat.rows[middle:]], []],
-        "xml": [[[as_xml(row) for row in xml.rows]], []],
+        "xml": [[of_xml], []],
     }
     expected = {name: tell(nights, logged if name == "trace" else ()) for name, nights in of_logs.items()}
     case = Case(folder)
     case.set_catalog(*CATALOG)
-    case.configure(inputs=inputs(format), quality={"max_rejected_share": 1})
+    case.configure(inputs=inputs(), quality={"max_rejected_share": 1})
     for night in range(2):
         for name, nights in of_logs.items():
             for number, rows in enumerate(nights[night]):
-                write(folder / name / f"{night}-{number}.{format}", [row.values for row in rows])
+                write(folder / name / f"{night}-{number}.{FORMATS[name]}", [row.values for row in rows])
         own = [{"at": row.at.isoformat(), **row.values} for row in logged[night]]
-        write(folder / "own" / f"{night}.{format}", own)
+        write(folder / "own" / f"{night}.{FORMATS['own']}", own)
         case.fold()
         require_tables(case, [told[night] for told in expected.values()])
         for name, told in expected.items():
@@ -118,6 +140,13 @@ def require_meant(folder: Path, seed: int, format: str, *, conversations: int = 
             found = {"pending": after.pending.total(), "rejected": after.rejected.total(), **after.counts}
             accepted = after.facts.total() - before.facts.total()
             require_counts(case, night + 1, f"logs/{name}", {"accepted": accepted, **found})
+        reasons = {
+            (f"logs/{name}", reason)
+            for name, told in expected.items()
+            for each in told[: night + 1]
+            for reason in each.rejected
+        }
+        assert {(row["source"], row["reason"]) for row in case.table("rejected_events")} == reasons
         before, after = (expected["trace"][night - 1] if night else Night()), expected["trace"][night]
         accepted = after.logged.total() - before.logged.total()
         found = {"accepted": accepted, "pending": after.unknown}

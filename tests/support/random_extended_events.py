@@ -192,12 +192,15 @@ class Events:
 
 
 def as_xml(row: TraceRow) -> TraceRow:
-    """The row as a file target has it."""
+    """The row as a file target has it: an action has a number and a text, which counts."""
     elements = ""
     for name, value in row.values.items():
         if name in ("name", "timestamp") or value is None:
             continue
         kind = "action" if name in OF_SERVER else "data"
-        elements += f'<{kind} name="{name}"><value>{escape(str(value))}</value></{kind}>'
+        said = f"<value>{escape(str(value))}</value>"
+        if name.endswith("_action"):
+            said = f"<value>1</value><text>{escape(str(value))}</text>"
+        elements += f'<{kind} name="{name}">{said}</{kind}>'
     head = f'name="{row.values["name"]}" package="sqlserver" timestamp="{row.values["timestamp"]}"'
     return TraceRow(row.at, {"event_data": f"<event {head}>{elements}</event>"}, row.meaning)
