@@ -104,7 +104,7 @@ def in_one_column(event: TraceRow) -> TraceRow:
 @pytest.mark.slow
 def test_nights_have_what_the_rows_mean(session: SparkSession, tmp_path: Path) -> None:
     """Two nights on random rows; of one event there is the beginning alone."""
-    folder, seed, conversations = tmp_path, 1, 60
+    folder, seed, conversations = tmp_path, 25, 60
     world = World(seed, conversations=conversations)
     flat, xml = Events(seed, count=conversations), Events(seed + 1000, count=conversations)
     traces = world.files(number=4, overlap=40)
@@ -122,6 +122,10 @@ def test_nights_have_what_the_rows_mean(session: SparkSession, tmp_path: Path) -
         "xml": [[of_xml], []],
     }
     expected = {name: tell(nights, logged if name == "trace" else ()) for name, nights in of_logs.items()}
+    # The second night ends transactions that events of the first wait for, and acknowledges messages of it.
+    first, second = expected["trace"]
+    assert first.pending - second.pending
+    assert [key for key, moment in first.acknowledged.items() if not moment and second.acknowledged[key]]
     case = Case(folder)
     case.set_catalog(*CATALOG)
     case.configure(inputs=inputs(), quality={"max_rejected_share": 1})
