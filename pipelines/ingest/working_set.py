@@ -213,13 +213,13 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         return Rows(table, new[table.name], before(table), closed, left)
 
     conversation_ids = [
-        events.select("conversation_id", "event_time")
+        events.select("conversation_id", "event_time", "seen_at")
         for events in (of_messages, of_endpoints)
         if events is not None
     ]
     message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
     if batch.views is not None and has_closed_rows and conversation_ids:
-        message_ids.append(_closed_messages_in_snapshots(warehouse, union_all(conversation_ids)))
+        message_ids.append(find_closed_messages(warehouse, union_all(conversation_ids), batch.new_views))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
     late_messages, late_conversations, known_late, of_created = run_concurrently(
         warehouse.spark,
@@ -251,16 +251,31 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     )
 
 
-def _closed_messages_in_snapshots(warehouse: Warehouse, conversations: DataFrame) -> DataFrame:
-    """(message_id, event_time) of closed messages in snapshots, of the conversations of new events.
+def find_closed_messages(
+    warehouse: Warehouse, conversations: DataFrame, new_views: DataFrame | None
+) -> DataFrame:
+    """(message_id, event_time) of closed messages in snapshots that new events can change.
+
+    An event of a log may know a message by another id. A snapshot can change what later ones say. It can show
+    that an endpoint is open again, by whose end messages went.
 
     Args:
         warehouse: the tables.
-        conversations: (conversation_id, event_time) of new events, which may know a message by another id.
+        conversations: (conversation_id, event_time, seen_at) of new events.
+        new_views: as in `Batch`.
     """
     closed = warehouse.read(MESSAGES).where("seen_at is not null and closed_on is not null")
-    found = closed.select("message_id", "conversation_id")
-    return found.join(conversations, "conversation_id", "inner").select("message_id", "event_time").distinct()
+    found = closed.select("message_id", "conversation_id", F.col("seen_at").alias("said_at"))
+    of_events = found.join(conversations, "conversation_id", "inner")
+    if new_views is not None:
+        ended = warehouse.read(ENDPOINTS).where("ended_at is not null").select("conversation_id", "ended_at")
+        first = new_views.agg(F.min("seen_at").alias("first_at"))
+        of_events = (
+            of_events.join(ended, "conversation_id", "left")
+            .crossJoin(F.broadcast(first))
+            .where("seen_at is null or first_at is null or first_at < said_at or ended_at is not null")
+        )
+    return of_events.select("message_id", "event_time").distinct()
 
 
 def _received(message_events: DataFrame, *names: str) -> DataFrame:

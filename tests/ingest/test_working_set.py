@@ -10,7 +10,14 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.partners import Key
-from pipelines.ingest.working_set import Batch, Rows, WorkingSet, read_working_set, union_batches
+from pipelines.ingest.working_set import (
+    Batch,
+    Rows,
+    WorkingSet,
+    find_closed_messages,
+    read_working_set,
+    union_batches,
+)
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.events import CONTRACTS, QUEUE_FACTS, accepted_names
@@ -187,6 +194,38 @@ def test_what_a_batch_reads(draw: Draw, tmp_path: Path) -> None:
     assert ids(found.transactions.late) == ["late", "late new", "late take", "late too"]
     assert ids(found.known, "conversation_id") == ["c1", "c3"]
     assert ids(found.known_late, "conversation_id") == ["c3"]
+
+
+def test_closed_messages_that_new_events_can_change(draw: Draw, tmp_path: Path) -> None:
+    """Where no new view is earlier, messages of c1 and c2, shown at 11:00 and again at 12:00, stay closed."""
+    warehouse = Warehouse(draw.session, str(tmp_path))
+    stored = {
+        "message_events": """
+            event_id | message_id | conversation_id | seen_at | closed_on
+            1        | before     | c1              | 11:00   | 2026-11-18
+            2        | later      | c2              | 11:00   | 2026-11-18
+            3        | open       | c2              | 11:00   | -
+            4        | dropped    | c3              | 11:00   | 2026-11-18
+            5        | logged     | c4              | 11:00   | 2026-11-18
+            6        | unseen     | c4              | -       | 2026-11-18
+            7        | untouched  | c5              | 11:00   | 2026-11-18
+        """,
+        "endpoints": "conversation_id | is_initiator | ended_at\n c3 | true | 10:30\n c3 | false | 10:30",
+    }
+    for name, drawing in stored.items():
+        warehouse.replace(TABLES[name], rows_of(draw, TABLES[name], drawing))
+    new = draw("""
+        conversation_id | event_time timestamp | seen_at timestamp
+        c1              | 12:00                | 12:00
+        c2              | 12:00                | 12:00
+        c3              | 12:00                | 12:00
+        c4              | 12:00                | -
+    """)
+    in_order, earlier = (draw(f"seen_at timestamp\n {first}\n 12:00") for first in ("11:00", "10:00"))
+    assert ids(find_closed_messages(warehouse, new, in_order), "message_id") == ["dropped", "logged"]
+    all_shown = ["before", "dropped", "later", "logged"]
+    assert ids(find_closed_messages(warehouse, new, earlier), "message_id") == all_shown
+    assert ids(find_closed_messages(warehouse, new, None), "message_id") == all_shown
 
 
 def test_rows_since_a_snapshot_that_does_not_count_any_more(draw: Draw, tmp_path: Path) -> None:
