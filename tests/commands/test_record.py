@@ -64,7 +64,8 @@ class Place:
 
     def start_hanging(self) -> "subprocess.Popen[str]":
         (self.folder / "hangs").touch()
-        process = self.start()
+        # A capture that takes longer than ten intervals, and a minute, counts as lost.
+        process = self.start("--every", "1h")
         until = time.monotonic() + 60
         while not (self.folder / "asked").exists():
             assert process.poll() is None
