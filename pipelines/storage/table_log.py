@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
@@ -78,13 +79,16 @@ def read_small_table(spark: SparkSession, path: str, struct: T.StructType) -> Da
         table = DeltaTable(folder)
         if table.protocol().min_reader_version > PLAIN_READER_VERSION:
             return None
-        files = table.file_uris()
+        # Relative, unless the table is a clone of another one. The root of `file_uris` has escapes of URLs.
+        files = [unquote(path) for path in pa.table(table.get_add_actions())["path"].to_pylist()]
     except (DeltaError, OSError):
         return None
     if not files:
         return empty_frame(spark, struct)
+    if any("://" in file for file in files):
+        return None
     reader = spark.read.schema(struct).option("basePath", local_folder_path(spark, folder))
-    paths = [local_folder_path(spark, Path(file)) for file in files]
+    paths = [local_folder_path(spark, folder / file) for file in files]
     return reader.parquet(*literal_paths(spark, paths))
 
 

@@ -56,6 +56,7 @@ from pipelines.storage.warehouse import Warehouse
 from schemas import CONTRACTS, TABLES
 from schemas.outputs import GROUP_PRIORITIES
 from schemas.reading import as_of_key
+from tests.engines.play import MUCH
 from tests.support.factories import INITIATOR, TARGET, at, rule
 from tests.support.opened import opened
 from tests.support.plans import SINGLE, operators, settings
@@ -315,7 +316,8 @@ def test_a_queue_is_in_one_file(spark: SparkSession, tmp_path: Path) -> None:
     warehouse = Warehouse(spark, str(tmp_path))
     with settings(spark, adaptive_enabled="false", shuffle_partitions="5"):
         warehouse.replace(GROUP_PRIORITIES, small_frame(spark, rows, GROUP_PRIORITIES.struct))
-    table = warehouse.read(GROUP_PRIORITIES)
+    with settings(spark, **MUCH):
+        table = warehouse.read(GROUP_PRIORITIES)
     assert len(table.inputFiles()) == 5
     for queue in range(12):
         place = (F.col("instance") == f"SQL{queue % 3}") & (F.col("queue") == f"Queue{queue // 2}")
