@@ -22,9 +22,9 @@ TYPES = {RETAINED: "RECEIVED", COPY: "SENT"}
 
 
 def whole(shot: Shot) -> Shot:
-    """The capture with all endpoints of the databases that are writable there."""
+    """The capture with all endpoints, and all rows of queues, of the databases that are writable there."""
     shown = {
-        name: replace(each, endpoints=[*each.database.endpoints.values()])
+        name: replace(each, endpoints=[*each.database.endpoints.values()], has_retained=True)
         for name, each in shot.shown.items()
         if each.writable
     }

@@ -17,12 +17,14 @@ class Shown:
     Attributes:
         writable: a secondary replica is not.
         endpoints: those that the capture has: all in a full one.
+        has_retained: whether it has the rows that RETENTION keeps: views by hand have them.
     """
 
     database: Database
     writable: bool
     endpoints: list[Endpoint]
     locked: int = 0
+    has_retained: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from tests.support.simulation.database import READY, Database, Endpoint, Row
+from tests.support.simulation.database import READY, RETAINED, Database, Endpoint, Row
 from tests.support.simulation.days import Days
 from tests.support.simulation.shots import Shot, Shown
 
@@ -43,13 +43,16 @@ class Truth:
             if found:
                 self.seen[place] = [each for each in found if self._counts(each, found)]
         self.arrived: dict[str, datetime] = {}
-        """The earliest time of each message in a queue."""
+        """The earliest time of each message in a queue; a row that is kept was received before its view."""
         self.sent: dict[str, list[tuple[datetime, datetime]]] = {}
         """When each message was shown in a transmission queue, in order, and the time of its row."""
         for seen in self.seen.values():
             for moment, shown in seen:
                 for row in _ready(shown.database):
                     self.arrived[row.id] = min(row.at, self.arrived.get(row.id, row.at))
+                for row in shown.database.queued if shown.has_retained else ():
+                    if row.status == RETAINED:
+                        self.arrived.setdefault(row.id, moment - timedelta(microseconds=1))
                 for row in shown.database.transmission:
                     self.sent.setdefault(row.id, []).append((moment, row.at))
 
