@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import Places
+from pipelines.config.snapshots.places import PLACE, Places
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, union_all
 from pipelines.engine.materialize import Materialize
@@ -16,10 +16,11 @@ from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.partners import Key, find_first_batch, without_replaced
 from pipelines.state.transactions import TRANSACTION
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import NO_PLACES, Warehouse
 from schemas import ACCEPTED, CONTRACTS
-from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
+from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
 from schemas.ledger import ENDPOINTS
 from schemas.table import Table
 
@@ -218,8 +219,14 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         if events is not None
     ]
     message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
-    if batch.views is not None and has_closed_rows and conversation_ids:
-        message_ids.append(find_closed_messages(warehouse, union_all(conversation_ids), batch.new_views))
+    if batch.views is not None and has_closed_rows:
+        first = _first_moment(batch.new_views)
+        if batch.new_views is not None and first is not None:
+            passed = find_passed_conversations(warehouse, batch.new_views, first)
+            conversation_ids.append(materialize(passed))
+        if conversation_ids:
+            closed = find_closed_messages(warehouse, union_all(conversation_ids), first)
+            message_ids.append(materialize(closed))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
     late_messages, late_conversations, known_late, of_created = run_concurrently(
         warehouse.spark,
@@ -235,11 +242,11 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     if of_queues is not None:
         named = of_queues.where("transaction_id is not null")
         transaction_ids.append(named.select(*TRANSACTION, "event_time"))
-    if of_messages is not None and messages.open is not None and messages.late is not None:
+    if message_ids and messages.open is not None and messages.late is not None:
         # A late message needs the outcome of the transactions that received it.
         back = messages.open.where(f"fold = {batch.number}").select(*messages.late.columns)
-        times = of_messages.select("message_id", "event_time")
-        received = _received(messages.late.unionByName(back), "message_id").join(times, "message_id")
+        received = _received(messages.late.unionByName(back), "message_id")
+        received = received.join(union_all(message_ids), "message_id")
         transaction_ids.append(received.drop("message_id"))
     return WorkingSet(
         messages=messages,
@@ -251,9 +258,48 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     )
 
 
-def find_closed_messages(
-    warehouse: Warehouse, conversations: DataFrame, new_views: DataFrame | None
-) -> DataFrame:
+def _first_moment(new_views: DataFrame | None) -> datetime | None:
+    if new_views is None:
+        return None
+    [found] = collect_rows(new_views.agg(F.min("seen_at").alias("first")))
+    first: datetime | None = found["first"]
+    return first
+
+
+def find_passed_conversations(warehouse: Warehouse, new_views: DataFrame, first: datetime) -> DataFrame:
+    """(conversation_id, event_time, seen_at) of conversations with closed rows that may have ended earlier.
+
+    A view that lacks a row does not name its conversation. The row was gone by then, if it was there before
+    and what tells its end is later: another view, or the end of one of both endpoints.
+
+    Args:
+        warehouse: the tables.
+        new_views: as in `Batch`.
+        first: the moment of the first of them.
+
+    Returns:
+        Both times are the first new view of the database.
+    """
+    messages = _closed_messages_in_snapshots(warehouse).select(
+        "conversation_id",
+        *PLACE,
+        F.coalesce("not_before", "seen_at").alias("since"),
+        F.coalesce("shown_until", "event_time").alias("until"),
+    )
+    endpoints = warehouse.read(ENDPOINTS).select(
+        "conversation_id", *PLACE, F.col("created_at").alias("since")
+    )
+    ending = endpoints.join(
+        _ends(warehouse).withColumnRenamed("ended_at", "until"), "conversation_id", "inner"
+    )
+    there = messages.unionByName(ending).where(F.col("until") >= F.lit(first))
+    moments = F.min("seen_at").alias("first_at"), F.max("seen_at").alias("last_at")
+    passed = there.join(F.broadcast(new_views.groupBy(*PLACE).agg(*moments)), [*PLACE], "inner")
+    times = [F.col("first_at").alias(name) for name in ("event_time", "seen_at")]
+    return passed.where("since < last_at and first_at <= until").select("conversation_id", *times).distinct()
+
+
+def find_closed_messages(warehouse: Warehouse, conversations: DataFrame, first: datetime | None) -> DataFrame:
     """(message_id, event_time) of closed messages in snapshots that new events can change.
 
     An event of a log may know a message by another id. A snapshot can change what later ones say. It can show
@@ -262,20 +308,26 @@ def find_closed_messages(
     Args:
         warehouse: the tables.
         conversations: (conversation_id, event_time, seen_at) of new events.
-        new_views: as in `Batch`.
+        first: the moment of the first new view; None without one.
     """
-    closed = warehouse.read(MESSAGES).where("seen_at is not null and closed_on is not null")
+    closed = _closed_messages_in_snapshots(warehouse)
     found = closed.select("message_id", "conversation_id", F.col("seen_at").alias("said_at"))
     of_events = found.join(conversations, "conversation_id", "inner")
-    if new_views is not None:
-        ended = warehouse.read(ENDPOINTS).where("ended_at is not null").select("conversation_id", "ended_at")
-        first = new_views.agg(F.min("seen_at").alias("first_at"))
-        of_events = (
-            of_events.join(ended, "conversation_id", "left")
-            .crossJoin(F.broadcast(first))
-            .where("seen_at is null or first_at is null or first_at < said_at or ended_at is not null")
-        )
+    if first is not None:
+        is_later = F.col("seen_at").isNull() | (F.col("said_at") > F.lit(first))
+        of_events = of_events.join(_ends(warehouse), "conversation_id", "left")
+        of_events = of_events.where(is_later | F.col("ended_at").isNotNull())
     return of_events.select("message_id", "event_time").distinct()
+
+
+def _closed_messages_in_snapshots(warehouse: Warehouse) -> DataFrame:
+    return warehouse.read(MESSAGES).where("seen_at is not null and closed_on is not null")
+
+
+def _ends(warehouse: Warehouse) -> DataFrame:
+    """The ends of conversations, (conversation_id, ended_at), also of endpoints that are not known."""
+    ends = warehouse.read(ENDPOINT_FACTS).where(F.col("event_type").isin(*ENDS))
+    return ends.select("conversation_id", F.col("event_time").alias("ended_at"))
 
 
 def _received(message_events: DataFrame, *names: str) -> DataFrame:

@@ -15,6 +15,7 @@ from pipelines.ingest.working_set import (
     Rows,
     WorkingSet,
     find_closed_messages,
+    find_passed_conversations,
     read_working_set,
     union_batches,
 )
@@ -210,7 +211,12 @@ def test_closed_messages_that_new_events_can_change(draw: Draw, tmp_path: Path) 
             6        | unseen     | c4              | -       | 2026-11-18
             7        | untouched  | c5              | 11:00   | 2026-11-18
         """,
-        "endpoints": "conversation_id | is_initiator | ended_at\n c3 | true | 10:30\n c3 | false | 10:30",
+        "endpoint_events": """
+            conversation_id | is_initiator | event_type
+            c1              | true         | BEGIN_DIALOG
+            c3              | true         | BEGIN_DIALOG
+            c3              | false        | END_CONVERSATION
+        """,
     }
     for name, drawing in stored.items():
         warehouse.replace(TABLES[name], rows_of(draw, TABLES[name], drawing))
@@ -221,11 +227,54 @@ def test_closed_messages_that_new_events_can_change(draw: Draw, tmp_path: Path) 
         c3              | 12:00                | 12:00
         c4              | 12:00                | -
     """)
-    in_order, earlier = (draw(f"seen_at timestamp\n {first}\n 12:00") for first in ("11:00", "10:00"))
-    assert ids(find_closed_messages(warehouse, new, in_order), "message_id") == ["dropped", "logged"]
     all_shown = ["before", "dropped", "later", "logged"]
-    assert ids(find_closed_messages(warehouse, new, earlier), "message_id") == all_shown
-    assert ids(find_closed_messages(warehouse, new, None), "message_id") == all_shown
+    found = {
+        first: ids(find_closed_messages(warehouse, new, first and instant(first)), "message_id")
+        for first in ("11:00", "10:00", None)
+    }
+    assert found == {"11:00": ["dropped", "logged"], "10:00": all_shown, None: all_shown}
+
+
+def test_conversations_that_a_late_view_may_end_earlier(draw: Draw, tmp_path: Path) -> None:
+    """New views of 11:00 and 11:10 come after one of 12:00, where none of B was there any more."""
+    warehouse = Warehouse(draw.session, str(tmp_path))
+    stored = {
+        "message_events": """
+            conversation_id | database | event_time | seen_at | not_before | shown_until | closed_on
+            received        | B        | 11:59      | 12:00   | 11:05      | -           | 2026-11-18
+            shown on        | B        | 09:00      | 10:00   | -          | 12:00       | 2026-11-18
+            gone before     | B        | 10:59      | 11:00   | 10:00      | -           | 2026-11-18
+            came later      | B        | 11:59      | 12:00   | 11:10      | -           | 2026-11-18
+            elsewhere       | C        | 11:59      | 12:00   | 10:00      | -           | 2026-11-18
+            open            | B        | 11:59      | 12:00   | 10:00      | -           | -
+        """,
+        "endpoints": """
+            conversation_id | is_initiator | database | created_at
+            ended           | true         | B        | 10:00
+            ended before    | true         | B        | 10:00
+            alive           | true         | B        | 10:00
+            began later     | true         | B        | 11:20
+            ended there     | true         | C        | 10:00
+        """,
+        "endpoint_events": """
+            conversation_id | is_initiator | event_type       | event_time
+            ended           | false        | END_CONVERSATION | 12:00
+            ended before    | true         | END_CONVERSATION | 10:30
+            alive           | true         | BEGIN_DIALOG     | 12:00
+            began later     | true         | END_CONVERSATION | 12:00
+            ended there     | true         | END_CONVERSATION | 12:00
+        """,
+    }
+    for name, drawing in stored.items():
+        warehouse.replace(TABLES[name], rows_of(draw, TABLES[name], drawing))
+    new = draw("instance | database | seen_at timestamp\n x | B | 11:00\n x | B | 11:10\n x | D | 09:00")
+    found = find_passed_conversations(warehouse, new, instant("09:00"))
+    draw.require(found)("""
+        conversation_id | event_time timestamp | seen_at timestamp
+        received        | 11:00                | 11:00
+        shown on        | 11:00                | 11:00
+        ended           | 11:00                | 11:00
+    """)
 
 
 def test_rows_since_a_snapshot_that_does_not_count_any_more(draw: Draw, tmp_path: Path) -> None:
