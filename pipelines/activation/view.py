@@ -9,7 +9,7 @@ from pipelines.blocks.tables import Column, Table, column, place_column
 from pipelines.config.instants import format_instant, format_written
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal, open_console
-from pipelines.console.wording import format_queue
+from pipelines.console.wording import format_count, format_queue
 
 BINS = 96
 """Parts of the drawn timeline; in a day, a quarter of an hour each."""
@@ -91,9 +91,7 @@ def _print_runs(console: Terminal, report: Mapping[str, Any], start: datetime, e
     )
     start_one = "start a reader" if report["mode"] == "internal" else "send a notification"
     rows = [{**run, "action": run["suppressed_by"] or start_one} for run in runs[:FIRST_RUNS]]
-    print_answer(
-        console, RUNS.with_title(f"{len(runs):,} run{'' if len(runs) == 1 else 's'} of checks"), rows
-    )
+    print_answer(console, RUNS.with_title(f"{format_count(len(runs), 'run')} of checks"), rows)
     if len(runs) > FIRST_RUNS:
         console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
 
