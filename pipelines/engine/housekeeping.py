@@ -15,7 +15,7 @@ from pyarrow import fs
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
-from pipelines.config.paths import local_folder
+from pipelines.config.paths import URI, local_folder
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import delta_identifier
 from pipelines.engine.materialize import is_on_this_machine
@@ -86,10 +86,9 @@ def housekept_table(path: str, spark: SparkSession | None) -> HousekeptTable | N
         spark: the session that does the work. Without one, or if it works on this machine alone, delta-rs
             does it: many times as fast on small tables.
     """
-    is_local = "://" not in path or path.startswith("file:")
-    if spark is None or is_embedded(spark) or (is_on_this_machine(spark) and is_local):
-        path = local_folder(path)
-        return _DeltaRsTable(DeltaTable(path)) if DeltaTable.is_deltatable(path) else None
+    folder = local_folder(path)
+    if spark is None or is_embedded(spark) or (is_on_this_machine(spark) and URI.match(folder) is None):
+        return _DeltaRsTable(DeltaTable(folder)) if DeltaTable.is_deltatable(folder) else None
     try:
         # Nothing is looked up until the schema is wanted.
         _ = spark.read.format("delta").load(path).schema
