@@ -57,7 +57,7 @@ def read_in_one_task(rows: DataFrame) -> DataFrame:
 def materialize_if_small(rows: DataFrame, materialize: Callable[[DataFrame], DataFrame]) -> DataFrame:
     """Rows of the ledger that several queries read, materialized in a session for small jobs.
 
-    Apache Spark runs a query of its own to find the files of a Delta table that a query reads. With few rows,
-    that takes longer than reading them.
+    Apache Spark plans the reading of the ledger again for each query. With few rows, that takes longer than
+    to write and read them.
     """
     return materialize(rows) if is_set_for_small_jobs(rows.sparkSession) else rows
