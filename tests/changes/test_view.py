@@ -13,7 +13,7 @@ PLACE = {**SQL1, "kind": "receive", "queue": "Orders", "messages_then": 1, "mess
 
 
 def second_line(**parts: Any) -> str:
-    """What is said of these parts behind the first line, which is about conversations."""
+    """The lines about these parts; the first line, about conversations, is left out."""
     conversations = [{**SQL1, "begun": 1, "gone": 0, "unread_gone": 0}]
     none: dict[str, Any] = {"rules": [], "catalog": [], "places": [], "findings": {"new": [], "gone": []}}
     changes = none | {"since": parse_instant("2026-11-30T03:00:00Z"), "conversations": conversations} | parts

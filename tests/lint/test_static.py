@@ -108,7 +108,7 @@ def test_one_sided_pairs() -> None:
     [finding] = [f for f in found(create("R", "C Init Target", 5)) if f.code is FindingCode.ONE_SIDED]
     assert finding.severity is Severity.NOTE
     assert finding.fix == "none is needed while both ends are to have 5"
-    # A database that does not honor priorities sends at 5 all the same.
+    # A database that does not honor priorities sends at level 5, whatever its rules say.
     off = catalog(TWO, honor=False)
     [finding] = [f for f in found(initiator, of=off) if f.code is FindingCode.ONE_SIDED]
     assert "as its HONOR_BROKER_PRIORITY is off:\nUSE [B]; CREATE" in finding.fix

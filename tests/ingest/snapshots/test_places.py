@@ -129,7 +129,7 @@ OF_PARTNERS = {
 
 
 def pairs_of_partners(folder: Path, count: int) -> CaptureProject:
-    """A project of so many pairs of partners, each with a mark behind its names."""
+    """A project with this number of pairs of partners; a mark ends the names of each pair."""
     names = {
         f"PRESSAG{mark}": [f"{server}{mark}.PressDB" for server in ("MILL1", "MILL2")]
         for mark in MARKS[:count]
