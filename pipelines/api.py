@@ -28,7 +28,6 @@ from pipelines.explain.explanations import (
     explain_conversation,
     explain_group,
     explain_message,
-    honor_settings,
 )
 from pipelines.metrics.read import read_metrics
 from pipelines.questions.coverage import report_coverage
@@ -251,7 +250,7 @@ class OpenWarehouse:
             self._warehouse,
             message_id,
             as_of=moment,
-            honors=honor_settings(settings.catalog),
+            honors=settings.catalog.honors(),
             catalog=settings.catalog,
             known_rules=settings.known_rules(),
         )

@@ -20,7 +20,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser, instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
-from pipelines.explain.explanations import explain_message, honor_settings
+from pipelines.explain.explanations import explain_message
 from pipelines.questions.next import report_next
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -53,7 +53,7 @@ def run(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, 
         assert len(found["next"]) == min(100, longest["count"])
 
     def explain() -> None:
-        explain_message(warehouse, middle["message_id"], as_of=as_of, honors=honor_settings(settings.catalog))
+        explain_message(warehouse, middle["message_id"], as_of=as_of, honors=settings.catalog.honors())
 
     return {NEXT_MESSAGES: _seconds(next_100_messages), EXPLAIN: _seconds(explain)}
 

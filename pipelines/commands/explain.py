@@ -9,7 +9,6 @@ from pipelines.explain.explanations import (
     explain_conversation,
     explain_group,
     explain_message,
-    honor_settings,
 )
 from pipelines.explain.view import Explanation, print_explanation
 from pipelines.why.report import conversation_findings
@@ -41,7 +40,7 @@ def _answer(asked: Asked) -> Explanation:
             asked.warehouse,
             options.message,
             as_of=as_of,
-            honors=honor_settings(catalog),
+            honors=catalog.honors(),
             catalog=catalog,
             known_rules=known,
         )

@@ -73,6 +73,10 @@ class Catalog(Shape):
         for instance, database in self._databases():
             yield instance.name, database.name, database.honor_broker_priority
 
+    def honors(self) -> dict[tuple[str, str], bool | None]:
+        """Return honor_broker_priority by (instance, database); None if it is not known."""
+        return {(instance, database): is_on for instance, database, is_on in self.database_rows()}
+
     def queue_rows(self) -> Iterator[tuple[str, str, str, bool]]:
         """Yield (instance, database, queue, is_on), one a queue."""
         for instance, database in self._databases():

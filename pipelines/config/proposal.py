@@ -58,7 +58,7 @@ class Proposal:
 
     def ignored_settings(self) -> Iterator[str]:
         """Yield a line for each HONOR_BROKER_PRIORITY that its files turn, which changes no answer."""
-        known = {row[:2]: row[2] for row in self.settings.catalog.database_rows()}
+        known = self.settings.catalog.honors()
         said = {(each.instance, each.database): each for file in self.files for each in file.honor_settings}
         for place, each in said.items():
             if known.get(place, each.is_on) != each.is_on:

@@ -108,11 +108,6 @@ class Message:
     endpoints: tuple[Endpoint, ...]
 
 
-def honor_settings(catalog: Catalog) -> dict[tuple[str, str], bool | None]:
-    """Return honor_broker_priority by (instance, database), from the catalog; None is not known."""
-    return {(instance, database): on for instance, database, on in catalog.database_rows()}
-
-
 def explain_conversation(
     warehouse: Warehouse,
     name: str,

@@ -140,7 +140,7 @@ def lint_levels(
     with many of them, most of the sending goes to the highest two or three (Conversation Priorities in the
     vendor's documentation).
     """
-    honors = {(row[0], row[1]): row[2] for row in catalog.database_rows()} if catalog else {}
+    honors = catalog.honors() if catalog else {}
     in_scripts = {(each.instance, each.database): each for each in honor_settings}
     for database_key, rules in databases.items():
         not_default = [rule for rule in rules.rules if rule.level != DEFAULT_LEVEL]

@@ -21,7 +21,7 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.pairs import lint_pairs
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
-from pipelines.rules.ladder import DatabaseKey, ladders_at
+from pipelines.rules.ladder import ladders_at
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.published import read_published_runs
@@ -131,7 +131,7 @@ def lint_warehouse(
     findings = [
         *_of_sources(settings, history, moment),
         *lint_names(databases, ServiceDatabases(settings.catalog), log, history.locations),
-        *lint_log(databases, log, history.locations, settings.known_rules(moment), _honors(settings.catalog)),
+        *lint_log(databases, log, history.locations, settings.known_rules(moment), settings.catalog.honors()),
     ]
     warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     as_of = _last_published(warehouse, moment)
@@ -195,12 +195,8 @@ def lint_static(
         yield from lint_redundant(database_key, rules, history.locations)
     of_catalog = catalog or Catalog()
     of_services = ServiceDatabases(of_catalog)
-    yield from lint_pairs(databases, of_services, history.locations, known, _honors(of_catalog))
+    yield from lint_pairs(databases, of_services, history.locations, known, of_catalog.honors())
     yield from lint_levels(databases, catalog, history.locations, honor_settings)
-
-
-def _honors(catalog: Catalog) -> dict[DatabaseKey, bool | None]:
-    return {(instance, database): is_on for instance, database, is_on in catalog.database_rows()}
 
 
 def lint_refused(refusals: Iterable[Refusal]) -> Iterator[Finding]:

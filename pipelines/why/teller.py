@@ -22,7 +22,7 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
         for file in settings.rule_files
         for statement in file.statements
     }
-    honors = {(instance, database): on for instance, database, on in settings.catalog.database_rows()}
+    honors = settings.catalog.honors()
     procedures = {
         (instance.name, database.name, queue.name): queue.activation.procedure
         for instance in settings.catalog.instances
