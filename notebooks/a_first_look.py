@@ -21,6 +21,7 @@
 import os
 
 import matplotlib.pyplot as plt
+import pandas as pd
 from pyspark.sql import functions as F
 
 from pipelines.questions.open_messages import NAMES, RECEIVE, read_open
@@ -91,7 +92,7 @@ receive.join(F.broadcast(busiest), QUEUE).where("position <= 10").orderBy("posit
 
 # %%
 seconds = (F.unix_micros("as_of") - F.unix_micros("arrived_at")) / 1_000_000
-levels = (
+by_level = (
     receive.groupBy("priority")
     .agg(
         F.count_if(F.col("state") == "ready").alias("ready"),
@@ -101,9 +102,8 @@ levels = (
     )
     .orderBy("priority")
     .toPandas()
-    .set_index("priority")
-    .reindex(range(1, 11))
 )
+levels = pd.DataFrame(by_level).set_index("priority").reindex(range(1, 11))
 levels.dropna()
 
 # %%
@@ -148,7 +148,7 @@ kinds.orderBy(F.desc("messages"), *NAMES).show(10, truncate=False)
 # %%
 waits = summarize_waits(receive, within=(*QUEUE, "priority"), as_of=as_of)
 waits.orderBy(F.desc("p95_seconds"), *QUEUE, "priority").show(5, truncate=False)
-cells = waits.select(*QUEUE, "priority", "messages").toPandas()
+cells = pd.DataFrame(waits.select(*QUEUE, "priority", "messages").toPandas())
 cells["place"] = cells["queue"] + "\n" + cells["instance"] + "." + cells["database"]
 grid = cells.pivot_table(index="place", columns="priority", values="messages", aggfunc="sum", fill_value=0)
 grid = grid.reindex(columns=range(1, 11), fill_value=0)

@@ -164,7 +164,7 @@ shares, lengths = (
 )
 styles = {"actual": "-", "proposed": "--"}
 levels = sorted(shares["level"].unique(), reverse=True)
-colors = dict(zip(levels, plt.colormaps["plasma"].resampled(len(levels) + 1).colors, strict=False))
+colors = {level: plt.colormaps["plasma"](at / len(levels)) for at, level in enumerate(levels)}
 figure, (waits, length) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
 for (level, scenario), rows in shares.groupby(["level", "scenario"], sort=False):
     waits.plot(

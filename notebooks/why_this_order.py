@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from pyspark.sql import functions as F
 
-from pipelines.explain.explanations import explain_message, honor_settings
+from pipelines.explain.explanations import explain_message
 from pipelines.questions.open_messages import NAMES, RECEIVE, read_open
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.storage.collect import collect_rows
@@ -50,7 +50,7 @@ message_id = found[0]["message_id"]
 found[0]
 
 # %%
-message = explain_message(warehouse, message_id, as_of=as_of, honors=honor_settings(settings.catalog))
+message = explain_message(warehouse, message_id, as_of=as_of, honors=settings.catalog.honors())
 print(message.state)
 print(message.receive)
 
