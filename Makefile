@@ -94,7 +94,7 @@ test-fast: setup ## the tests that are marked neither slow nor long, on the embe
 
 .PHONY: attack attack-spark
 attack: setup ## try what may happen to a night: kills, bad files, hostile names, damaged tables (half an hour)
-	@$(PYTEST_ALONE) tests/attack $(ARGS)
+	@ATTACK=1 $(PYTEST_ALONE) tests/attack tests/commands/test_kill.py $(ARGS)
 
 attack-spark: setup ## the same on Apache Spark (hours)
 	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/attack $(ARGS)

@@ -18,12 +18,12 @@ from tests.support.scene import (
     SECOND,
     first_night,
     of_marks,
-    project,
     put,
     require_equal,
     second_night,
     tables,
 )
+from tests.support.small_project import project_in
 
 SOURCE = "message_events"
 SPOIL: dict[str, Callable[[bytes], bytes]] = {
@@ -42,7 +42,7 @@ MARKS = [f"{number:02d}." for number, _ in enumerate(SPOIL)]
 
 
 def after_the_first_night(session: SparkSession, folder: Path, format: str) -> Project:
-    made = project(folder, format, marks=MARKS, rejected=1.0)
+    made = project_in(folder, format=format, marks=MARKS, rejected=1.0)
     put(made, f"1.{format}", of_marks(first_night(), MARKS), format)
     made.run(session, FIRST)
     return made

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.commands import maintain
 from tests.support.factories import Events, at, by_source, ends_of, message_event, short_talk
 from tests.support.harness import Project
-from tests.support.scene import project
+from tests.support.small_project import project_in
 
 NIGHTS = int(os.environ.get("ATTACK_NIGHTS", 70))
 WEEK, KEPT_DAYS = 7, 14
@@ -69,7 +69,7 @@ def events_of(day: int) -> Events:
 
 
 def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None:
-    attacked = project(tmp_path)
+    attacked = project_in(tmp_path)
     added = Added(attacked)
     costs: list[tuple[float, ...]] = []
     for day in range(NIGHTS):

@@ -17,18 +17,18 @@ from tests.support.scene import (
     SECOND,
     Saved,
     first_night,
-    project,
     put,
     require_equal,
     second_night,
     tables,
 )
+from tests.support.small_project import project_in
 
 
 @pytest.fixture(scope="module")
 def both_nights(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Saved]:
     """A project with both nights run; it may be changed and put back."""
-    made = project(tmp_path_factory.mktemp("both"))
+    made = project_in(tmp_path_factory.mktemp("both"))
     put(made, "1.jsonl", first_night())
     made.run(session, FIRST)
     put(made, "2.jsonl", second_night())
@@ -46,7 +46,7 @@ def test_each_night_on_another_machine(tmp_path: Path, both_nights: tuple[Projec
     one, saved = both_nights
     saved.restore()
     expected = tables(one)
-    other = project(tmp_path)
+    other = project_in(tmp_path)
     of_nights = zip((FIRST, SECOND), (first_night(), second_night()), MACHINES, strict=True)
     for as_of, events, machine in of_nights:
         put(other, f"{as_of.day}.jsonl", events)

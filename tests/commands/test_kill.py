@@ -1,100 +1,142 @@
-"""A nightly job that is killed, has no room, or meets another one; then it is run again.
+"""Nights that end early, have no room, or meet another one; then they are run again.
 
-The tables are those of a run that was left alone. tests/nightly/test_interrupted.py breaks off after every
-commit; here whole processes end.
+The tables are those of nights that were left alone. tests/nightly/test_interrupted.py breaks off after every
+second commit; here whole processes end, at any moment. `make attack` tries many more of them.
 """
 
-import shutil
+import os
+import signal
 import time
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.support.disks import disk_at, fills
-from tests.support.factories import at
 from tests.support.harness import Project
-from tests.support.processes import PATIENCE, finish, kill_when, log_of, start, written
-from tests.support.small_project import a_bit_of_everything, night_after, project_in
-from tests.support.warehouses import changed, contents, last_status
+from tests.support.processes import PATIENCE, finish, log_of, start
+from tests.support.scene import (
+    ENGINE,
+    FIRST,
+    SECOND,
+    Saved,
+    first_night,
+    put,
+    require_equal,
+    second_night,
+    tables,
+)
+from tests.support.small_project import project_in
+from tests.support.warehouses import last_status
 
 pytestmark = pytest.mark.long
 
-KILLS = 2
-FIRST, SECOND = at(60), at(60, day=1)
+ENDS, ROUNDS, SIZES = (30, 4, 6) if os.environ.get("ATTACK") else (3, 1, 1)
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
-class Nights(NamedTuple):
-    """A project with the events of two nights."""
+class Alone(NamedTuple):
+    """Nights to which nothing happens: how long one takes, and the tables of both."""
 
-    project: Project
-    after_the_first: Path
-    """A copy of its warehouse."""
-    first: dict[str, list[str]]
-    """The tables after the first night, without the paths of files."""
-    second: dict[str, list[str]]
-    """The tables after a second night that nobody kills."""
+    seconds: float
+    expected: dict[str, list[str]]
+    """After both nights."""
+    again: dict[str, list[str]]
+    """After the first one once more."""
 
 
 @pytest.fixture(scope="module")
-def nights(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Nights:
-    project = project_in(tmp_path_factory.mktemp("nights"))
-    project.add(a_bit_of_everything())
-    project.run(embedded, FIRST)
-    first, after_the_first = contents(project, leave_out={"path"}), project.folder / "after_the_first"
-    shutil.copytree(project.folder / "warehouse", after_the_first)
-    project.add(night_after())
-    project.run(embedded, SECOND)
-    return Nights(project, after_the_first, first, contents(project))
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    left = begun(tmp_path_factory.mktemp("alone"))
+    before = time.monotonic()
+    finish(ENGINE, left, FIRST)
+    seconds = time.monotonic() - before
+    put(left, "2.jsonl", second_night())
+    finish(ENGINE, left, SECOND)
+    expected = tables(left)
+    finish(ENGINE, left, FIRST)
+    return Alone(seconds, expected, tables(left))
 
 
-@pytest.fixture
-def two_nights(nights: Nights) -> Project:
-    """The project before its second night."""
-    warehouse = nights.project.folder / "warehouse"
-    shutil.rmtree(warehouse)
-    shutil.copytree(nights.after_the_first, warehouse)
-    return nights.project
+def begun(folder: Path) -> Project:
+    """A project before its first night."""
+    made = project_in(folder)
+    put(made, "1.jsonl", first_night())
+    return made
 
 
-def test_a_killed_night_is_simply_run_again(two_nights: Project, nights: Nights) -> None:
-    """It is killed at random moments after random commits, time and again."""
-    random, killed = Random(1), 0
-    first = written(two_nights)
-    for _ in range(KILLS):
-        commits, pause = written(two_nights) + random.randint(0, 6), random.random() / 2
-
-        def now(commits: int = commits, pause: float = pause) -> bool:
-            if written(two_nights) < commits:
-                return False
-            time.sleep(pause)
-            return True
-
-        killed += kill_when("embedded", two_nights, SECOND, now)
-    assert killed
-    assert written(two_nights) > first
-    finish("embedded", two_nights, SECOND)
-    assert changed(nights.second, contents(two_nights)) == {}
-    assert last_status(two_nights) == dict.fromkeys((FIRST, SECOND), "succeeded")
-
-
-def test_of_two_nights_at_once_one_writes(two_nights: Project, nights: Nights) -> None:
-    """The other one says so and changes nothing."""
-    both = [start("embedded", two_nights, SECOND) for _ in range(2)]
-    assert sorted(night.wait(timeout=PATIENCE) for night in both) == [0, 5]
-    said = log_of(two_nights)
-    assert f"error: warehouse: another job is writing {two_nights.folder}/warehouse: nightly, since " in said
-    assert changed(nights.second, contents(two_nights)) == {}
-    assert len(two_nights.table("runs")) == 2
+def test_ended_at_random_moments(tmp_path: Path, alone: Alone) -> None:
+    """From the start of the first night on: the tables are being created when many of the ends come."""
+    random, ends, rounds = Random(7), 0, 0
+    while ends < ENDS:
+        rounds += 1
+        attacked = begun(tmp_path / f"attacked_{rounds}")
+        for as_of in (FIRST, SECOND):
+            code = -1
+            while code:
+                job, sign = start(ENGINE, attacked, as_of), random.choice(SIGNALS)
+                time.sleep(random.uniform(0.2, 1.3) * alone.seconds)
+                if job.poll() is None:
+                    os.killpg(job.pid, sign)
+                    ends += 1
+                code = job.wait(timeout=PATIENCE)
+                # Python tells of a signal by a negative number.
+                assert code in (0, -sign, 128 + sign), log_of(attacked)[-3000:]
+            if as_of == FIRST:
+                put(attacked, "2.jsonl", second_night())
+        require_equal(alone.expected, attacked)
+        assert last_status(attacked) == dict.fromkeys((FIRST, SECOND), "succeeded")
+    print(f"{ends} ends in {rounds} rounds")
 
 
-def test_a_full_disk_loses_nothing(nights: Nights, tmp_path: Path) -> None:
-    whole = sum(file.stat().st_size for file in nights.after_the_first.rglob("*"))
+def test_two_at_once(tmp_path: Path, alone: Alone) -> None:
+    """Of the same as_of and of two, one after the other by a random while; if both work, one says so."""
+    attacked = begun(tmp_path / "attacked")
+    finish(ENGINE, attacked, FIRST)
+    put(attacked, "2.jsonl", second_night())
+    saved, random = Saved(attacked), Random(3)
+    for number in range(ROUNDS):
+        saved.restore()
+        first = start(ENGINE, attacked, SECOND)
+        time.sleep(random.uniform(0, 0.9) * alone.seconds if number else 0)
+        second = start(ENGINE, attacked, (SECOND, FIRST)[number % 2])
+        codes = sorted(job.wait(timeout=PATIENCE) for job in (first, second))
+        assert codes in ([0, 0], [0, 5]) if number else codes == [0, 5], log_of(attacked)[-3000:]
+        said = f"error: warehouse: another job is writing {attacked.folder}/warehouse: nightly, since "
+        assert said in log_of(attacked)
+        for as_of in (FIRST, SECOND):
+            finish(ENGINE, attacked, as_of)
+        require_equal(alone.again, attacked)
+
+
+def test_a_disk_of_any_size(tmp_path: Path) -> None:
+    """Wherever a night fills it, it says so, and the next attempt makes it good."""
+    filled = 0
     with disk_at(tmp_path / "warehouse") as disk:
-        project = project_in(tmp_path)
-        project.add(a_bit_of_everything())
-        assert fills(disk, whole // 2, "embedded", project, FIRST)
-        finish("embedded", project, FIRST)
-        assert changed(nights.first, contents(project, leave_out={"path"})) == {}
+        attacked = begun(tmp_path)
+        put(attacked, "2.jsonl", second_night())
+        finish(ENGINE, attacked, SECOND)
+        expected, whole = tables(attacked), disk.used()
+        for size in range(1, SIZES + 1):
+            filled += fills(disk, whole * size // (SIZES + 1), ENGINE, attacked, SECOND)
+            finish(ENGINE, attacked, SECOND)
+            require_equal(expected, attacked)
+    assert filled >= max(1, SIZES - 1)
+
+
+def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
+    """One night is there and the next one is refused; once it may write, it does."""
+    with disk_at(tmp_path / "warehouse") as disk:
+        attacked = begun(tmp_path)
+        finish(ENGINE, attacked, FIRST)
+        before = tables(attacked)
+        put(attacked, "2.jsonl", second_night())
+        disk.write_protect(on=True)
+        assert start(ENGINE, attacked, SECOND).wait(timeout=PATIENCE) == 2
+        last = log_of(attacked).rstrip().splitlines()[-1]
+        assert last.startswith(f"error: warehouse: {tmp_path}/warehouse can't be written (Read-only")
+        assert tables(attacked) == before
+        disk.write_protect(on=False)
+        finish(ENGINE, attacked, SECOND)
+        assert {row["as_of"] for row in attacked.table("runs")} == {FIRST, SECOND}

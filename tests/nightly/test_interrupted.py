@@ -1,6 +1,6 @@
 """A run that breaks off after any commit is run again: the tables are as if nothing had happened.
 
-Each test tries every second commit; tests/attack/test_ends.py kills a process after each.
+Each test tries every second commit; tests/commands/test_kill.py ends processes at any moment.
 """
 
 import shutil

@@ -6,9 +6,7 @@ import json
 import shutil
 from collections.abc import Iterable
 from datetime import datetime
-from pathlib import Path
 from pprint import pformat
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +15,7 @@ from schemas import CONTRACTS
 from tests.support.factories import Events, Row, at
 from tests.support.harness import SOURCES, Project, marked
 from tests.support.inputs import ARROW
-from tests.support.small_project import a_bit_of_everything, night_after, project_in
+from tests.support.small_project import a_bit_of_everything, night_after
 from tests.support.warehouses import changed, contents
 
 ENGINE = "embedded"
@@ -45,14 +43,6 @@ def of_marks(events: Events, marks: Iterable[str]) -> Events:
     """The events once for each mark, of instances of their own."""
     there = list(marks)
     return {source: [marked(row, mark) for mark in there for row in rows] for source, rows in events.items()}
-
-
-def project(folder: Path, format: str = "json", **options: Any) -> Project:
-    """A project whose inputs have this format; nothing has come in yet. For the options see `project_in`."""
-    made = project_in(folder, **options)
-    settings = Path(made.config)
-    settings.write_text(settings.read_text().replace("format: json", f"format: {format}"))
-    return made
 
 
 def content(source: str, rows: Iterable[Row], format: str) -> bytes:
