@@ -3,12 +3,12 @@
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pipelines import __version__
 from pipelines.commands.options import Parser, find_settings
 from pipelines.config.errors import ConfigError
-from pipelines.config.instants import LATEST
+from pipelines.config.instants import FIRST, LATEST
 from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
@@ -21,8 +21,6 @@ from pipelines.lint.view import from_here, plain, print_findings, relative, sari
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
 
-EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-"""The moment of statements for which nothing says another one."""
 FOUND = 4
 """Exit code: there are findings at or above --fail-on."""
 
@@ -84,7 +82,7 @@ def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding
     sources, problems = RuleSources(), []
     for path in paths:
         try:
-            sources.read(path, RuleDefaults(instance="", effective_from=EARLIEST, database=""))
+            sources.read(path, RuleDefaults(instance="", effective_from=FIRST, database=""))
         except NoRuleFileError as error:
             problems.append(f"{path}: {error}")
         except ConfigError as error:

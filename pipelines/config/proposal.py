@@ -4,9 +4,10 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pipelines.config.errors import ConfigError
+from pipelines.config.instants import FIRST
 from pipelines.config.load import Settings, rule_history_of, rule_statements
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
@@ -16,9 +17,6 @@ from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.config.yaml_file import load_yaml
 
 log = logging.getLogger(__name__)
-
-EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-"""No event is older: a statement of this moment precedes all others."""
 
 UNSAID = ""
 """The instance of a statement for which neither file nor command line names one."""
@@ -91,7 +89,7 @@ def read_changes(current: Settings, given: Sequence[str]) -> Proposal:
             f"--change {' '.join(given)}: has no rule statement; name a file with one", files
         )
     stated = rule_statements(current.rule_files, current.snapshots)
-    last = max((statement.effective_from for statement in stated), default=EARLIEST)
+    last = max((statement.effective_from for statement in stated), default=FIRST)
     changes = [replace(statement, effective_from=last) for file in files for statement in file.statements]
     folded = apply_statements([*stated, *changes])
     folded.require_accepted()
@@ -142,7 +140,7 @@ def count_replaced(current: Settings, files: Sequence[RuleFile]) -> int:
 
 def keep_standing_rules(versions: Sequence[RuleVersion]) -> list[RuleVersion]:
     """The rules that stand after the last statement, as if they had always stood."""
-    return [replace(version, valid_from=EARLIEST) for version in versions if version.valid_to is None]
+    return [replace(version, valid_from=FIRST) for version in versions if version.valid_to is None]
 
 
 def _name(version: RuleVersion) -> tuple[str, str, str]:
@@ -206,7 +204,7 @@ def _known_databases(current: Settings) -> Places:
 def _file(places: Places, option: str, argument: str, variables: Mapping[str, str]) -> RuleFile:
     instance, path = _instance_and_path(places, option, argument)
     database = _database(places, instance, path)
-    file = read_rules(path, RuleDefaults(instance, EARLIEST, database, variables))
+    file = read_rules(path, RuleDefaults(instance, FIRST, database, variables))
     if homeless := [statement for statement in file.statements if statement.instance == UNSAID]:
         raise ConfigError(
             f"{homeless[0].location}: nothing names its instance, and the catalog has "

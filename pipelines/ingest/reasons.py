@@ -7,6 +7,7 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.instants import END, FIRST
 from pipelines.storage.pruned_days import start_of
 from schemas import EventContract
 
@@ -107,8 +108,8 @@ def _verdicts(contract: EventContract, first_day: date | None) -> dict[str, Colu
         verdicts[CONTRADICTS_TYPE] = ((event_type == "BEGIN_DIALOG") & ~F.col("is_initiator")) | (
             (event_type == "DIALOG_CREATED") & F.col("is_initiator")
         )
-    first, end = (F.lit(day).cast("timestamp") for day in ("1900-01-01", "9999-01-01"))
-    verdicts[OUT_OF_RANGE] = (event_time < first) | (event_time >= end)
+    first = F.lit(FIRST)
+    verdicts[OUT_OF_RANGE] = (event_time < first) | (event_time >= F.lit(END))
     if first_day is not None:
         # Whether it repeats an event can't be known: that may have been deleted.
         verdicts[DAY_PRUNED] = (event_time >= first) & (event_time < F.lit(start_of(first_day)))

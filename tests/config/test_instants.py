@@ -37,8 +37,14 @@ def test_refused(text: str) -> None:
         parse_instant(text)
 
 
+@pytest.mark.parametrize("text", ["1899-12-31T23:59:59.999999Z", "1900-01-01T00:00+00:01", "9999-01-01"])
+def test_moments_beyond_the_ends_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is before 1900 or after 9998; write a moment between"):
+        parse_instant(text)
+
+
 @settings(max_examples=30)
-@given(st.datetimes(timezones=st.just(UTC)))
+@given(st.datetimes(datetime(1900, 1, 1), datetime(9998, 12, 31), timezones=st.just(UTC)))
 def test_what_is_formatted_is_parsed(instant: datetime) -> None:
     assert parse_instant(format_instant(instant)) == instant
     assert format_instant(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)) == "2026-01-02T03:04:05.000006Z"

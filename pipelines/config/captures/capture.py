@@ -60,8 +60,6 @@ from pipelines.config.captures.wrapped import is_mere_form
 from pipelines.config.snapshots.view_file import file_system
 from pipelines.config.snapshots.views import columns_in_captures
 
-FIRST_YEAR, LAST_YEAR = 1900, 9000
-"""Of the moment of a capture: times close to the ends of the calendar can't be reckoned with."""
 LARGEST_OFFSET = 14 * 60
 """Of a server's clock from UTC, in minutes: datetimeoffset of SQL Server has no larger one."""
 MINUTES = "a whole number from -840 to 840, or null"
@@ -204,8 +202,6 @@ class _Reading:
         capture.is_light = bool(optional_bit(line, "light", number))
         try:
             capture.taken_at = instant_of(line.get("taken_at"))
-            if not FIRST_YEAR <= capture.taken_at.year <= LAST_YEAR:
-                raise ValueError
         except ValueError:
             raise wrong_key(
                 number, "taken_at", line.get("taken_at"), "a time such as 2026-11-24T07:30:00Z"
