@@ -17,10 +17,10 @@ from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.session import open_session
 from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_jobs, small_job_settings
 from pipelines.storage.table_log import read_small_table
-from pipelines.storage.tables import open_table
+from pipelines.storage.tables import open_warehouse
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import UNRESOLVED
+from schemas.outputs import RUNS, UNRESOLVED
 from tests.engine.test_embedded_engine import ROWS, test_no_column_looks_for_the_line_of_the_program
 from tests.engine.test_files import test_a_file_is_read_and_no_other
 from tests.engine.test_frames import test_a_file_of_one_value
@@ -129,7 +129,8 @@ def test_settings_for_small_jobs_end_with_their_block(spark: SparkSession) -> No
 def test_utc_has_many_names(spark: SparkSession, tmp_path: Path, zone: str) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", zone)
-    assert open_table(session, Project(tmp_path, catalog=catalog()).config, "runs").isEmpty()
+    _, warehouse = open_warehouse(Project(tmp_path, catalog=catalog()).config, session)
+    assert warehouse.read(RUNS).isEmpty()
 
 
 def test_small_tables_are_read_by_their_files(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
   same way;
 - `raw`: the line of a text file; null where the columns say it all.
 
-`pipelines.ingest.reasons` makes reasons of them. A row with a mistyped field stops the run: see
-`require_json_types`.
+`pipelines.ingest.reasons` makes reasons of them. A row with a mistyped field stops the run, with
+what `mistyped_fields` says.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.model import LINE_BYTES, Format
 from pipelines.engine.files import can_open_delta, engine_path
 from pipelines.engine.frames import empty_frame, union_all
-from pipelines.storage.inputs.contract import contract_problems, raise_together
+from pipelines.storage.inputs.contract import contract_problems
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.delta_log import appended_files, require_own_columns
 from pipelines.storage.inputs.json_lines import name_mistyped, read_json
@@ -99,23 +99,6 @@ def by_version(file: InputFile) -> list[InputFile]:
     return [
         replace(file, since=number - 1, version=number) for number in range(file.since + 1, file.version + 1)
     ]
-
-
-def require_json_types(
-    spark: SparkSession, contract: EventContract, rows: DataFrame, files: Sequence[InputFile]
-) -> None:
-    """Stop if a row of JSON lines has a field of another JSON type than the contract's.
-
-    Reads all rows once, and each file by itself if there is one. Who looks at all rows anyway asks for
-    `mistyped` there and calls `mistyped_fields` if it is ever not null.
-
-    Raises:
-        InputError: there is one; every file and field is listed.
-    """
-    if rows.where("mistyped is not null").isEmpty():
-        return
-    raise_together([mistyped_fields(spark, contract, files)])
-    raise InputError(f"{contract.source}: a file changed while it was read; move files in whole, run again")
 
 
 def mistyped_fields(
