@@ -58,9 +58,10 @@ GROUPS = {
 WITHOUT_ENGINE = ("capture", "init", "check", "version", "completion")
 MODULES = {
     **dict.fromkeys(
-        ("next", "waiting", "expect", "coverage", "leaks", "differences", "rejected"), "questions"
+        ("next", "waiting", "expect", "coverage", "leaks", "differences", "rejected", "changes"), "questions"
     ),
-    **dict.fromkeys(("ingest", "rules", "schedules", "activation", "reassign"), "steps"),
+    **dict.fromkeys(("ingest", "rules", "schedules", "activation"), "steps"),
+    **dict.fromkeys(("maintain", "reassign"), "upkeep"),
     **dict.fromkeys(("version", "completion"), "installation"),
 }
 """The modules that have several subcommands; each of the others has its own, of the same name."""

@@ -18,9 +18,9 @@ from pipelines.state.fates import ARE_BINDINGS
 from pipelines.state.transactions import uncommitted
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.histories import read_rule_snapshots, stored_versions
 from pipelines.storage.published import has_rows, read_published_runs, require_findings
-from pipelines.storage.snapshots.complete import read_complete_endpoints
-from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
+from pipelines.storage.snapshots.newest import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS

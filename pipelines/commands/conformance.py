@@ -25,8 +25,8 @@ from pipelines.conformance.view import print_conformance, receives_sentence, sen
 from pipelines.console.terminal import to_json
 from pipelines.state.messages import describe_messages
 from pipelines.storage.answers import answers_in, write_answers
+from pipelines.storage.histories import read_rule_snapshots
 from pipelines.storage.published import published_as_of
-from pipelines.storage.stored_rules import read_rule_snapshots
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.events import MESSAGES
 

@@ -7,8 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pipelines.changes.read import find_since, read_changes
+from pipelines.changes.view import print_changes
 from pipelines.commands.open import opened
-from pipelines.commands.options import CENTURY_DAYS, Parser, duration, list_of, whole_number
+from pipelines.commands.options import CENTURY_DAYS, Parser, duration, instant, list_of, whole_number
 from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.commands.question import Asked, Question
 from pipelines.config.errors import NOT_MET, ConfigError
@@ -29,7 +31,7 @@ from pipelines.questions.rejected import report_rejected
 from pipelines.questions.tables import RULES
 from pipelines.questions.view import print_differences, print_leaks, print_next, print_rejected, print_waiting
 from pipelines.questions.waiting import BY, report_waits
-from pipelines.storage.published import checked_runs
+from pipelines.storage.published import checked_runs, require_findings
 
 
 def _add_next_options(parser: Parser) -> None:
@@ -217,6 +219,31 @@ DIFFERENCES = Question(
 )
 
 
+def _add_changes_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--since",
+        type=instant,
+        metavar="T",
+        help="the earlier as_of: the greatest that was published up to this moment (default: up to --as-of)",
+    )
+
+
+def _answer_changes(asked: Asked) -> Any:
+    require_findings(asked.warehouse, asked.settings, asked.as_of)
+    since = find_since(asked.warehouse, asked.settings, asked.options.since, asked.as_of)
+    return read_changes(asked.warehouse, asked.settings, since, asked.as_of)
+
+
+CHANGES = Question(
+    "changes",
+    "Say what changed since an earlier as_of: rules, catalog, conversations, waits and findings.",
+    example="--config conf/local.yaml --as-of 2026-11-24T07:30:00Z",
+    options=_add_changes_options,
+    answer=_answer_changes,
+    show=lambda answer, asked: print_changes(answer),
+)
+
+
 def ask_rejected(argv: Sequence[str]) -> int:
     """Parse the command line, and print the reasons; nothing is written, and nothing need be published."""
     parser = Parser(
@@ -239,7 +266,7 @@ def ask_rejected(argv: Sequence[str]) -> int:
 
 
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
-    **{each.name: each for each in (NEXT, WAITING, EXPECT, COVERAGE, LEAKS, DIFFERENCES)},
+    **{each.name: each for each in (NEXT, WAITING, EXPECT, COVERAGE, LEAKS, DIFFERENCES, CHANGES)},
     "rejected": ask_rejected,
 }
 """The commands of this module by their names."""

@@ -1,25 +1,21 @@
-"""The steps of a night as commands, and `reassign`, which decides endpoints again."""
+"""The steps of a night as commands."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from pipelines.activation.report import activation_of_queue, find_queue
 from pipelines.activation.view import print_activation
 from pipelines.activation.write import require_as_of_left, write_activation
-from pipelines.blocks.tables import Column, Table, column, place_column
 from pipelines.commands.open import opened, read_new_captures, warehouse_of
-from pipelines.commands.options import Parser, instant
+from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
-from pipelines.config.instants import AsOf, format_instant
+from pipelines.config.instants import AsOf
 from pipelines.config.load import CHECKED, KNOWN_ONLY, Settings, load_settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import FORMS
 from pipelines.config.rules.tsql_script import format_script
-from pipelines.console.tables import print_answer
-from pipelines.console.terminal import open_console, step, to_json
-from pipelines.ladder.reassign import Reassignment, reassign
+from pipelines.console.terminal import step, to_json
 from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
 from pipelines.nightly.night import describe, ingest_new_input
 from pipelines.storage.batches import read_completed_batches
@@ -147,77 +143,10 @@ def _find_window_end(warehouse: Warehouse, settings: Settings, as_of: AsOf | Non
     return as_of
 
 
-KIND_KEYS = ("instance", "database", "old_level", "old_rule", "new_level", "new_rule", "endpoints")
-"""The values of a kind of change, in order."""
-
-
-def _rule_column(key: str) -> Column:
-    return Column("By rule", "name", lambda row: row[key] or "no rule", (key,))
-
-
-KINDS = Table(
-    "reassigned",
-    "",
-    [
-        place_column("Database", ("instance", "database")),
-        column("Level was", "level", "old_level"),
-        _rule_column("old_rule"),
-        column("Becomes", "level", "new_level"),
-        _rule_column("new_rule"),
-        column("Endpoints", "count", "endpoints"),
-    ],
-)
-
-
-def run_reassign(argv: Sequence[str]) -> int:
-    """Parse the command line and run; without --apply nothing is written."""
-    parser = Parser(
-        "reassign",
-        "Decide the endpoints of an interval again, under the rules as they are now.",
-        example="--config conf/local.yaml --from 2026-11-20 --to 2026-11-21 --apply",
-    )
-    parser.add_argument(
-        "--from", dest="since", required=True, type=instant, help="first moment of creation, e.g. 2026-11-20"
-    )
-    parser.add_argument(
-        "--to", dest="until", required=True, type=instant, help="moment of creation to stop before"
-    )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--apply", action="store_true", help="write what changes")
-    what.add_argument("--dry-run", action="store_true", help="only say what would change (the default)")
-    options = parser.parse_args(argv)
-    if options.since >= options.until:
-        raise ConfigError("command line: --from is not before --to; the interval is empty")
-    settings, warehouse = opened(options, "reassign")
-    with only_writer(warehouse.root, "reassign") if options.apply else nullcontext():
-        outcome = reassign(warehouse, settings, options.since, options.until, apply=options.apply)
-    print(
-        f"{outcome.endpoints:,} endpoints were created from {format_instant(options.since)} up to "
-        f"{format_instant(options.until)}; {outcome.changing:,} of them change, "
-        f"{outcome.changing_level:,} their level"
-    )
-    if outcome.kinds:
-        _show_kinds(outcome)
-        print(
-            "Written. Schedules keep what they were made from: run again the as_ofs that should show it."
-            if options.apply
-            else "Nothing was written. Add --apply to write it."
-        )
-    return 0
-
-
-def _show_kinds(outcome: Reassignment) -> None:
-    console = open_console()
-    print_answer(console, KINDS, [dict(zip(KIND_KEYS, kind, strict=True)) for kind in outcome.kinds])
-    if outcome.all_kinds > len(outcome.kinds):
-        console.print(f"... and {outcome.all_kinds - len(outcome.kinds):,} more kinds of change")
-
-
 COMMANDS = {
     "ingest": run_ingest,
     "rules": run_rules,
     "schedules": run_schedules,
     "activation": run_activation,
-    "reassign": run_reassign,
 }
 """The commands of this module by their names."""

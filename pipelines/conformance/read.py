@@ -22,8 +22,8 @@ from pipelines.state.read import read_ledger, with_switches
 from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
+from pipelines.storage.histories import stored_versions
 from pipelines.storage.pruned_days import pruned_error, require_left, start_of
-from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS

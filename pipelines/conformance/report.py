@@ -9,7 +9,7 @@ from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import KIND
 from pipelines.conformance.links import LINK
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.stored_rules import RuleSnapshots
+from pipelines.storage.histories import RuleSnapshots
 from schemas.keys import QUEUE
 
 

@@ -42,7 +42,7 @@ from pipelines.questions.endpoint_states import find_snapshot_states
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
+from pipelines.storage.histories import read_rule_snapshots, stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDS, MESSAGES, accepted_names
 from schemas.ids import canonical_text

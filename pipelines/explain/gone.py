@@ -18,7 +18,7 @@ from pipelines.state.fates import (
 )
 from pipelines.state.messages import ARRIVALS
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.snapshots.complete import read_complete_endpoints
+from pipelines.storage.snapshots.newest import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDS, LEFT, QUEUE_FACTS
 from schemas.outputs import CATALOG_HISTORY

@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame, Row, SparkSession, functions as F
 from pipelines.config.load import Settings
 from pipelines.config.model import EventSource, LogSource
 from pipelines.engine.frames import empty_frame
+from pipelines.ingest.ids import with_message_ids
 from pipelines.ingest.log_transactions import outcomes
 from pipelines.ingest.logs import is_incomplete, map_log
-from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.pending import is_pending, resolve_handles
 from pipelines.ingest.reasons import with_reasons
 from pipelines.ingest.snapshots.identity import HANDLE

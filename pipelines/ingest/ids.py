@@ -1,4 +1,4 @@
-"""The ids of an input's rows in their one spelling."""
+"""The ids of an input's rows in their one spelling, and those of messages that have none."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -6,6 +6,8 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.ingest.snapshots.identity import own_id
+from pipelines.storage.inputs.mapped_rows import SourceMapping
 from schemas import EventContract
 from schemas.ids import IDS, canonical_id
 
@@ -52,3 +54,18 @@ def with_written_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
 
 def _ids(contract: EventContract) -> list[str]:
     return [name for name in contract.names if name in IDS]
+
+
+NUMBERED = ("conversation_id", "sent_by_initiator", "message_sequence_number")
+"""What a message is known by where it has no id."""
+
+
+def with_message_ids(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
+    """Give messages without an id the one that snapshots give them; one without a number has none."""
+    if "message_id" not in mapping.contract.names:
+        return rows
+    is_known = (
+        F.col(NUMBERED[0]).isNotNull() & F.col(NUMBERED[1]).isNotNull() & F.col(NUMBERED[2]).isNotNull()
+    )
+    made = F.when(is_known, own_id(canonical_id(F.col("conversation_id"))))
+    return rows.withColumn("message_id", F.coalesce("message_id", made))

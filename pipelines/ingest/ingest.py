@@ -35,9 +35,7 @@ from pipelines.ingest.pending import (
 from pipelines.ingest.read_input import InputBatch, read_new_input, with_pending
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.sends import write_sends
-from pipelines.ingest.snapshots.monitors import write_monitors
 from pipelines.ingest.snapshots.partners import Key, remove_replaced
-from pipelines.ingest.snapshots.queue_statuses import write_statuses
 from pipelines.ingest.snapshots.read import SnapshotBatch, ViewsRead, take_snapshots
 from pipelines.ingest.snapshots.taken import (
     NewSnapshots,
@@ -50,7 +48,13 @@ from pipelines.ingest.snapshots.taken import (
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.storage.batches import EVENT_COUNTS, SNAPSHOTS, CompletedBatches, read_completed_batches
+from pipelines.storage.batches import (
+    EVENT_COUNTS,
+    SNAPSHOTS,
+    CompletedBatches,
+    read_completed_batches,
+    replace_batch,
+)
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
@@ -62,7 +66,7 @@ from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.events import ENDPOINT_FACTS, table_of
-from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS, SENDS
+from schemas.outputs import BATCHES, FILES, QUEUE_MONITORS, QUEUE_STATUSES, REJECTED_EVENTS, RUNS, SENDS
 
 FILE = ("source", "path", "length", "modified_at", "version")
 
@@ -217,8 +221,8 @@ def ingest(
                 table: without_left_out(rows, settings.places) for table, rows in _by_table(inputs).items()
             }
             snapshot_batch = take_snapshots(warehouse, views, events, materialize)
-            write_monitors(warehouse, number, snapshot_batch.monitors)
-            write_statuses(warehouse, number, snapshot_batch.statuses)
+            replace_batch(warehouse, QUEUE_MONITORS, number, snapshot_batch.monitors)
+            replace_batch(warehouse, QUEUE_STATUSES, number, snapshot_batch.statuses)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
         inputs = [with_pending(each, newest) for each in inputs]
         # Files with types are read again where their rows are written.

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame, Window, functions as F
 from pipelines.config.log_mapping import DATABASE, INSTANCE
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
+from pipelines.ingest.ids import NUMBERED
 from pipelines.ingest.log_transactions import SEQUENCE, TRANSACTION, find_outcomes
-from pipelines.ingest.mapped import NUMBERED
 from pipelines.ingest.snapshots.identity import with_handles
 from pipelines.storage.inputs.log_rows import LogReading
 from pipelines.storage.inputs.mapped_rows import with_instant

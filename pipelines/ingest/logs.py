@@ -14,6 +14,7 @@ from pipelines.config.model import LogSource
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.duplicates import narrow_rows
+from pipelines.ingest.ids import with_message_ids
 from pipelines.ingest.log_numbers import count_steps, number_steps, shown_sequences, with_numbers
 from pipelines.ingest.log_transactions import (
     OUTCOMES,
@@ -23,7 +24,6 @@ from pipelines.ingest.log_transactions import (
     outcomes,
     with_outcomes,
 )
-from pipelines.ingest.mapped import with_message_ids
 from pipelines.ingest.pending import (
     is_pending,
     known_endpoints,

@@ -26,8 +26,7 @@ from pipelines.ingest.duplicates import (
     select_suspects,
     select_with_hashes,
 )
-from pipelines.ingest.ids import with_canonical_ids, with_written_ids
-from pipelines.ingest.mapped import with_message_ids
+from pipelines.ingest.ids import with_canonical_ids, with_message_ids, with_written_ids
 from pipelines.ingest.pending import (
     is_given_up,
     is_pending,

@@ -13,11 +13,10 @@ from pyspark.sql import DataFrame, Window, functions as F
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import end_of
-from pipelines.state.events_before import moment_and_id, moment_and_id_of
+from pipelines.state.events_before import moment_and_id, moment_and_id_of, status_changes
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import order_of_events
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.state.queue_status import status_changes
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from pipelines.storage.freshness import RESOLUTION
 from schemas.keys import QUEUE

@@ -17,8 +17,8 @@ from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.restate import restated, within_periods
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.histories import stored_versions
 from pipelines.storage.pruned_days import start_of
-from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES

@@ -23,9 +23,9 @@ from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
 from pipelines.rules.ladder import ladders_at
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.histories import read_rule_snapshots
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.published import read_published_runs
-from pipelines.storage.stored_rules import read_rule_snapshots
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS

@@ -27,7 +27,7 @@ from pipelines.schedules.write import OpenMessages, write_schedules
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.ages import Ages, find_ages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
-from pipelines.storage.catalog_history import write_catalog_history
+from pipelines.storage.histories import write_catalog_history
 from pipelines.storage.published import find_whole_runs, require_whole
 from pipelines.storage.snapshots.shared import shared
 from pipelines.storage.warehouse import Warehouse

@@ -17,7 +17,7 @@ from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.view import describe_statuses
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
-from pipelines.storage.queue_statuses import read_latest_statuses
+from pipelines.storage.snapshots.newest import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import (

@@ -21,8 +21,8 @@ from pipelines.rules.ladder import (
 )
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.histories import RuleSnapshots, read_rule_snapshots, stored_versions
 from pipelines.storage.pruned_days import warn_of_pruned
-from pipelines.storage.stored_rules import RuleSnapshots, read_rule_snapshots, stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 from schemas.keys import ENDPOINT_NAMES

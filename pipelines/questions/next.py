@@ -17,7 +17,7 @@ from pipelines.console.invocation import command_line
 from pipelines.console.wording import count_unmatched, format_list
 from pipelines.questions.open_messages import RECEIVE, SCHEDULES, TRANSMISSION, read_open
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.queue_statuses import read_latest_statuses
+from pipelines.storage.snapshots.newest import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import UNRESOLVED

@@ -2,9 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.state.events_before import ever, moment_of
+from pipelines.state.events_before import ever, moment_of, status_changes
 from pipelines.state.messages import SHOWN
-from pipelines.state.queue_status import status_changes
 from schemas.keys import GROUP, QUEUE
 
 BLANKS = r"\x09-\x0d\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"

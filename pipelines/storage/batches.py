@@ -9,6 +9,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import table_of
 from schemas.outputs import BATCHES
+from schemas.table import Table
 
 SNAPSHOTS = "snapshots"
 """What all snapshots are called in `batches` and `rejected_events`."""
@@ -97,3 +98,16 @@ class CompletedBatches:
 def read_completed_batches(warehouse: Warehouse) -> CompletedBatches:
     """Read `batches`."""
     return CompletedBatches(collect_rows(warehouse.read(BATCHES)))
+
+
+def replace_batch(warehouse: Warehouse, table: Table, number: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write rows that a batch brings beside the ledger, in place of those of an interrupted attempt.
+
+    Args:
+        warehouse: the tables.
+        table: its first column is `batch`. It stays missing as long as no batch brings rows.
+        number: of the batch.
+        rows: the other columns; few.
+    """
+    if rows or warehouse.exists(table):
+        warehouse.replace(table, [(number, *row) for row in rows], where=f"batch >= {number}")

@@ -10,7 +10,7 @@ from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.changes import find_changes
 from pipelines.state.messages import shown_last
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.snapshots.complete import read_complete_endpoints
+from pipelines.storage.snapshots.newest import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes.databases import BrokerChanged, ConversationsGone, OfDatabase
 from pipelines.why.places import Place, Row

@@ -20,7 +20,7 @@ from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import NO_RULES, ladders_at, ladders_of
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.histories import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.cause_bits import codes_of, find_causes
 from pipelines.why.causes.cause import Explained

@@ -11,7 +11,7 @@ from statistics import mean
 
 from pyspark.sql import SparkSession
 
-from pipelines.commands import maintain
+from pipelines.commands.upkeep import run_maintain
 from tests.support.factories import Events, at, by_source, ends_of, message_event, short_talk
 from tests.support.harness import Project
 from tests.support.small_project import project_in
@@ -79,7 +79,7 @@ def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None
         costs.append((*added.by_last_night(), time.process_time() - began))
         if day % WEEK == WEEK - 1:
             options = ["--config", attacked.config, "--keep-days", str(KEPT_DAYS), "--keep-hours", "0"]
-            assert maintain.main(options) == 0
+            assert run_maintain(options) == 0
         added.age()
     for name, each in zip(("files", "bytes", "seconds"), zip(*costs, strict=True), strict=True):
         early, late = mean(each[SOME : 2 * SOME]), mean(each[-SOME:])

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from pipelines.commands import maintain as job
+from pipelines.commands import upkeep
 from pipelines.config.errors import PipelineError, WarehouseError
 from pipelines.engine.frames import small_frame
 from pipelines.storage.maintain import maintain as maintain_by
@@ -179,7 +179,8 @@ def test_a_warehouse_of_an_older_version_is_refused(tmp_path: Path) -> None:
 def test_the_command_starts_no_engine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "open_session", None)
+    monkeypatch.setattr(upkeep, "open_session", None)
     project = Project(tmp_path, catalog=catalog())
-    assert job.main(["--config", project.config, "--keep-days", "3", "--keep-hours", "0", "--dry-run"]) == 0
+    options = ["--config", project.config, "--keep-days", "3", "--keep-hours", "0", "--dry-run"]
+    assert upkeep.run_maintain(options) == 0
     assert capsys.readouterr().out == "nothing to do\n"

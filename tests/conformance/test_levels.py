@@ -9,7 +9,7 @@ from pipelines.conformance.levels import conformance_levels
 from pipelines.conformance.read import levels_at
 from pipelines.conformance.report import report_levels
 from pipelines.conformance.view import sentence, why
-from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.histories import stored_versions
 from tests.support.factories import at, rule
 from tests.support.frames import assert_same, frame
 from tests.support.written import endpoint, warehouse_of

@@ -1,14 +1,17 @@
 """GUIDs of an input in their one spelling."""
 
 import pytest
+from pyspark.sql import functions as F
 
 from pipelines.ingest.ids import (
     has_more_than_case,
     is_in_other_spelling,
     with_canonical_ids,
+    with_message_ids,
     with_written_ids,
 )
-from schemas.events import QUEUE_EVENTS, EventContract
+from pipelines.storage.inputs.mapped_rows import SourceMapping
+from schemas.events import MESSAGES, QUEUE_EVENTS, EventContract
 from schemas.table import optional
 from tests.support.drawn import Draw
 from tests.support.frames import assert_same
@@ -62,3 +65,20 @@ def test_ids_of_an_input_are_its_guids(draw: Draw) -> None:
     found = with_canonical_ids(draw(drawing), QUEUE_EVENTS, by_case=True)
     [row] = found.drop("written").collect()
     assert {name for name in QUEUE_EVENTS.names if row[name] == "A"} == {"conversation_group_id"}
+
+
+GUID = "ABCDEF00-0000-4000-8000-00000000000A"
+
+
+def test_a_message_without_an_id_has_that_of_its_number(draw: Draw) -> None:
+    """As snapshots name it, with the conversation in its one spelling."""
+    expected = draw.rows(MESSAGES, message_type="Order")(f"""
+        conversation_id | sent_by_initiator | message_sequence_number | message_id
+        c1              | true              | 0                       | m1
+        {GUID.lower()}  | false             | 7                       | {GUID}/target/7
+        c1              | true              | -                       | -
+        c1              | -                 | 0                       | -
+    """)
+    rows = expected.withColumn("message_id", F.when(F.col("message_id") == "m1", "m1"))
+    assert_same(with_message_ids(rows, SourceMapping("message_events/audit", {})), expected)
+    assert with_message_ids(rows, SourceMapping("endpoint_events/audit", {})) is rows

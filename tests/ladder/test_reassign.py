@@ -10,7 +10,8 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.commands.steps import run_reassign, run_rules
+from pipelines.commands.steps import run_rules
+from pipelines.commands.upkeep import run_reassign
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings, load_settings
 from pipelines.console.invocation import name_command

@@ -16,7 +16,8 @@ from hypothesis import given, settings, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.commands import report as page, whatif as job
-from pipelines.commands.steps import run_reassign, run_rules
+from pipelines.commands.steps import run_rules
+from pipelines.commands.upkeep import run_reassign
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings

@@ -35,8 +35,7 @@ from pipelines.ingest.snapshots.identity import (
     place_in_conversation,
 )
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
-from pipelines.ingest.snapshots.monitors import monitors_of
-from pipelines.ingest.snapshots.queue_statuses import statuses_of
+from pipelines.ingest.snapshots.queues import monitors_of, statuses_of
 from pipelines.ingest.snapshots.taken import PLACE, NewSnapshots, ViewCounts, ViewName
 from pipelines.ingest.snapshots.validation import (
     REPEATED_KEY,

@@ -22,6 +22,7 @@ from pipelines.engine.frames import among
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.snapshots.partners import Key, find_replaced, read_views_that_count
 from pipelines.ingest.snapshots.sights import queue_of_view, with_neighbors
+from pipelines.storage.batches import replace_batch
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
@@ -191,7 +192,6 @@ def write_taken(
     """
     rows = [
         (
-            number,
             *each.own_key,
             each.taken_at,
             view,
@@ -204,8 +204,7 @@ def write_taken(
     ]
     captures = [replace(each, first_seen=started_at) for each in new.captures]
     for table, values in ((SNAPSHOTS, rows), (CAPTURES, _capture_rows(warehouse, number, captures, new))):
-        if values or warehouse.exists(table):
-            warehouse.replace(table, values, where=f"batch >= {number}")
+        replace_batch(warehouse, table, number, values)
 
 
 def write_moved(warehouse: Warehouse, batch: int, moved: Sequence[KnownCapture]) -> None:
@@ -217,7 +216,7 @@ def write_moved(warehouse: Warehouse, batch: int, moved: Sequence[KnownCapture])
 def _capture_rows(
     warehouse: Warehouse, number: int, captures: Sequence[KnownCapture], new: NewSnapshots
 ) -> list[tuple[Any, ...]]:
-    """Rows of `captures`; a catalog stands in the first row that has it."""
+    """Rows of `captures` without batch; a catalog stands in the first row that has it."""
     there = set[str]()
     if captures and warehouse.exists(CAPTURES):
         # Of many captures few have a catalog that none before them had.
@@ -229,10 +228,10 @@ def _capture_rows(
     for each in captures:
         catalogs = {hash: rows for hash, rows in each.catalogs.items() if hash not in there}
         there |= catalogs.keys()
-        rows.append((number, *replace(each, catalogs=catalogs).row()))
+        rows.append(replace(each, catalogs=catalogs).row())
     seen = {each.id: each.first_seen for each in captures}
     moved = [replace(each, catalogs={}, first_seen=seen.get(each.id, each.first_seen)) for each in new.moved]
-    return rows + [(number, *each.row()) for each in moved]
+    return rows + [each.row() for each in moved]
 
 
 def _state_of(snapshot: ServerSnapshot, view: str) -> tuple[str | None, int | None, datetime | None]:

@@ -1,4 +1,4 @@
-"""Which snapshots are the newest that show a view."""
+"""Which snapshots are the newest or complete ones that show a view."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.views import TRANSMISSION, is_queue, queue_of
+from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION, is_queue, queue_of
 from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
-from schemas.outputs import SNAPSHOTS
+from schemas.outputs import QUEUE_STATUSES, SNAPSHOTS
 from schemas.table import Table
 
 NewestViews = dict[tuple[str, str], tuple[datetime, bool]]
@@ -109,23 +109,6 @@ def read_complete_queues(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     return warehouse.read(SNAPSHOTS).where(is_of_queue).select("instance", "database", queue, "taken_at")
 
 
-def read_newest_queues(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], datetime]:
-    """When each queue's newest view up to as_of was taken.
-
-    Args:
-        warehouse: what to read; one without snapshots has none.
-        as_of: snapshots that were taken later do not count.
-    """
-    if not warehouse.exists(SNAPSHOTS):
-        return {}
-    views = warehouse.read(SNAPSHOTS).where(F.col("view").contains(".") & (F.col("taken_at") <= F.lit(as_of)))
-    newest = views.groupBy("instance", "database", "view").agg(F.max("taken_at").alias("newest"))
-    return {
-        (row["instance"], row["database"], queue_of(row["view"])): row["newest"]
-        for row in collect_rows(newest)
-    }
-
-
 def read_taken_at(
     warehouse: Warehouse, table: Table, taken: Sequence[tuple[str | datetime, ...]]
 ) -> list[dict[str, Any]]:
@@ -142,3 +125,31 @@ def read_taken_at(
     schema = ", ".join(f"{name} {'timestamp' if name == 'taken_at' else 'string'}" for name in key)
     moments = F.broadcast(small_frame(warehouse.spark, taken, schema))
     return collect_rows(warehouse.read(table).join(moments, key, "left_semi"))
+
+
+def read_complete_endpoints(warehouse: Warehouse) -> DataFrame:
+    """Read the complete views of endpoints: (instance, database, taken_at), unique."""
+    views = warehouse.read(SNAPSHOTS).where((F.col("view") == ENDPOINTS) & F.col("complete"))
+    return views.select("instance", "database", "taken_at").distinct()
+
+
+def read_latest_statuses(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, str, str], dict[int, int]]:
+    """Rows by status of the queues some of whose rows do not wait, as the newest snapshots show them.
+
+    Args:
+        warehouse: what to read; one without the table has none.
+        as_of: snapshots that were taken later do not count.
+    """
+    if not warehouse.exists(QUEUE_STATUSES):
+        return {}
+    views = warehouse.read(SNAPSHOTS).where(F.col("view").contains(".") & (F.col("taken_at") <= F.lit(as_of)))
+    newest = views.groupBy("instance", "database", "view").agg(F.max("taken_at").alias("newest"))
+    taken = [
+        (row["instance"], row["database"], queue_of(row["view"]), row["newest"])
+        for row in collect_rows(newest)
+    ]
+    found: dict[tuple[str, str, str], dict[int, int]] = {}
+    for row in read_taken_at(warehouse, QUEUE_STATUSES, taken):
+        queue = (row["instance"], row["database"], row["queue"])
+        found.setdefault(queue, {})[row["status"]] = row["rows"]
+    return dict(sorted(found.items()))

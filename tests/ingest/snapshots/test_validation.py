@@ -2,7 +2,7 @@
 
 from pyspark.sql import functions as F
 
-from pipelines.ingest.snapshots.monitors import monitors_of
+from pipelines.ingest.snapshots.queues import monitors_of
 from pipelines.ingest.snapshots.validation import (
     find_equal_rows,
     validate_endpoints,

@@ -1,16 +1,19 @@
-"""The rule history as the table `priority_rules` holds it."""
+"""The histories of rules and catalogs as the tables `priority_rules` and `catalog_history` hold them."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import astuple
 from datetime import datetime
 from operator import attrgetter
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.rules.history import RuleVersion
+from pipelines.config.snapshots.history import CatalogFact
 from pipelines.config.snapshots.views import PRIORITIES
+from pipelines.engine.small_jobs import small_job_settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from schemas.outputs import SNAPSHOTS
+from schemas.outputs import CATALOG_HISTORY, SNAPSHOTS
 
 RuleSnapshots = Mapping[tuple[str, str], Collection[datetime]]
 """When snapshots with rules were taken, by instance and database: a rule that begins then is first seen."""
@@ -29,3 +32,16 @@ def read_rule_snapshots(warehouse: Warehouse) -> RuleSnapshots:
         for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
             found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
     return found
+
+
+def write_catalog_history(warehouse: Warehouse, history: Collection[CatalogFact]) -> None:
+    """Replace `catalog_history`, if it differs.
+
+    Args:
+        warehouse: the tables.
+        history: all facts of all snapshots, which are few in a night of any size.
+    """
+    with small_job_settings(warehouse.spark):
+        stored = {CatalogFact(**row) for row in collect_rows(warehouse.read(CATALOG_HISTORY))}
+        if stored != {*history}:
+            warehouse.replace(CATALOG_HISTORY, [astuple(fact) for fact in history])

@@ -1,17 +1,17 @@
-"""The queue monitors that new snapshots show: a few rows, written beside the ledger."""
+"""What new snapshots show of queues, a few rows: their monitors, and how many rows have which status."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions as F
 
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.config.snapshots.views import READY, queue_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import DROPPED
-from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
-from schemas.outputs import QUEUE_MONITORS
 
 FIRST_YEAR = 1970
 """A monitor that never started a reader has 1900-01-01 in its times, or nothing."""
@@ -62,12 +62,33 @@ def monitors_of(
     ]
 
 
-def write_monitors(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> None:
-    """Write the monitors that a batch brings, in place of the rows of an interrupted attempt."""
-    if rows or warehouse.exists(QUEUE_MONITORS):
-        numbered = [(number, *row) for row in rows]
-        warehouse.replace(QUEUE_MONITORS, numbered, where=f"batch >= {number}")
-
-
 def _time(moment: datetime | None) -> datetime | None:
     return None if moment is None or moment.year < FIRST_YEAR else moment
+
+
+PLACE = ("instance", "database", "view", "taken_at")
+
+
+def statuses_of(snapshots: Sequence[ServerSnapshot], queues: DataFrame | None) -> list[Row]:
+    """The rows of `queue_statuses` without batch, of queues some of whose rows do not wait.
+
+    Args:
+        snapshots: captures say how many rows their queues have; views by hand show them.
+        queues: accepted rows of queues with PLACE; None if there are none.
+    """
+    found: dict[Row, Mapping[int, int]] = {
+        (*each.database_key, view, each.taken_at): statuses
+        for each in snapshots
+        for view, statuses in each.statuses.items()
+    }
+    if queues is not None and not all(isinstance(each.declared, CapturedSnapshot) for each in snapshots):
+        counted = queues.groupBy(*PLACE, "status").agg(F.count(F.lit(1)).alias("rows"))
+        shown: dict[Row, dict[int, int]] = {}
+        for row in collect_rows(counted):
+            shown.setdefault(tuple(row[name] for name in PLACE), {})[row["status"]] = row["rows"]
+        found |= {place: rows for place, rows in shown.items() if rows.keys() - {READY}}
+    return [
+        (instance, database, queue_of(view), taken_at, status, rows)
+        for (instance, database, view, taken_at), statuses in found.items()
+        for status, rows in statuses.items()
+    ]
