@@ -24,7 +24,7 @@ rely on the public tables; the internal ones may change with any version."""
 
 ANSWERS = (*WHATIF_TABLES, WHATIF_ANSWERS, WHATIF_AS_OF, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
 ANSWERS_ARE = """\
-`--out DIR` of [what-if](before-you-change-a-rule.md#keep-the-answer), [replay](replay.md#the-tables) and
+`--out DIR` of [what-if](commands.md#streams-and-files), [replay](replay.md#the-tables) and
 [conformance](conformance.md) writes these Delta tables into the folder DIR and replaces them whole. In a
 what-if, before means recorded levels and current settings, after the proposal."""
 
