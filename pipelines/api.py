@@ -4,8 +4,8 @@
 moments are datetimes in UTC.
 """
 
+from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from numbers import Integral
@@ -13,35 +13,25 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.changes.read import find_since, read_changes
+from pipelines.commands.explain import main as EXPLAIN
 from pipelines.commands.launch import outcome_of
 from pipelines.commands.options import CENTURY_DAYS, LARGEST, allowed_numbers, find_settings
+from pipelines.commands.question import Asked, Question
+from pipelines.commands.questions import CHANGES, COVERAGE, DIFFERENCES, EXPECT, LEAKS, NEXT, WAITING
+from pipelines.commands.why import main as WHY
 from pipelines.config.errors import ConfigError, EngineError, PipelineError
 from pipelines.config.instants import LATEST, parse_instant
 from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
-from pipelines.config.queue_filter import QueueFilter
 from pipelines.engine.environment import require_engine
 from pipelines.engine.session import require_no_fork
-from pipelines.expectations.read import read_expectations, report_expectations
-from pipelines.explain.explanations import (
-    explain_conversation,
-    explain_group,
-    explain_message,
-)
 from pipelines.metrics.read import read_metrics
-from pipelines.questions.coverage import report_coverage
-from pipelines.questions.differences import report_differences, require_snapshots
-from pipelines.questions.leaks import DAYS, GRACE, report_leaks
-from pipelines.questions.next import report_next
+from pipelines.questions.leaks import DAYS, GRACE
 from pipelines.questions.rejected import report_rejected
-from pipelines.questions.waiting import BY, report_waits
+from pipelines.questions.waiting import BY
 from pipelines.storage import tables
-from pipelines.storage.ages import read_ages
-from pipelines.storage.published import checked_runs, published_as_of, require_findings
+from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.filters import Filters
-from pipelines.why.report import conversation_findings, report_why
 from schemas import TABLES
 
 if TYPE_CHECKING:
@@ -104,9 +94,9 @@ def _require_count(name: str, value: object, most: int) -> None:
         raise ConfigError(f"{name}: {value!r} is not a whole number {allowed_numbers(1, most)}")
 
 
-def _require_duration(name: str, value: object) -> None:
-    if not isinstance(value, timedelta) or value < timedelta():
-        raise ConfigError(f"{name}: {value!r} is not a timedelta of 0 or more")
+def _require_duration(grace: object) -> None:
+    if not isinstance(grace, timedelta) or grace < timedelta():
+        raise ConfigError(f"grace: {grace!r} is not a timedelta of 0 or more")
 
 
 class OpenWarehouse:
@@ -171,10 +161,7 @@ class OpenWarehouse:
         """Say what comes next: out of a queue, or, without a queue, in the transmission of an instance."""
         if queue is None and (instance is None or database is not None):
             raise ConfigError("next: name a queue, or an instance (without a database) for what it sends")
-        place = QueueFilter(queue, instance, database)
-        settings, moment = self._asked(as_of)
-        answer = report_next(self._warehouse, place, as_of=moment, limit=limit, catalog=settings.catalog)
-        return self._with_ages(answer, settings, moment)
+        return self._ask(NEXT, as_of, queue=queue, instance=instance, database=database, limit=limit)
 
     @_asks
     def why(
@@ -194,12 +181,19 @@ class OpenWarehouse:
         """Say why open messages wait: the situation, the causes, and both by place; see docs/why.md."""
         if transmission and (queue is not None or database is not None):
             raise ConfigError("why: a queue or a database has no messages that wait to be sent; leave it out")
-        filters = Filters(
-            queue, transmission, instance, database, contract, service, remote_service, conversation
+        return self._ask(
+            WHY,
+            as_of,
+            queue=queue,
+            transmission=transmission,
+            instance=instance,
+            database=database,
+            contract=contract,
+            service=service,
+            remote_service=remote_service,
+            conversation=conversation,
+            limit=limit,
         )
-        settings, moment = self._asked(as_of)
-        answer = report_why(self._warehouse, settings, filters, as_of=moment, limit=limit)
-        return self._with_ages(answer, settings, moment)
 
     @_asks
     def waiting(self, *, as_of: Moment = None, limit: int = 50, by: Sequence[str] = ()) -> Answer:
@@ -217,87 +211,58 @@ class OpenWarehouse:
         for name in by:
             if name not in BY:
                 raise ConfigError(f"by: there is no column {name!r}; {suggest_nearest(name, BY)}")
-        settings, moment = self._asked(as_of)
-        answer = report_waits(self._warehouse, as_of=moment, limit=limit, by=by)
-        return self._with_ages(answer, settings, moment)
+        return self._ask(WAITING, as_of, by=[by], limit=limit)
 
     @_asks
     def expect(self, *, as_of: Moment = None) -> Answer:
         """Say whether an as_of meets the expectations of the settings, as its run has measured them."""
-        settings, moment = self._asked(as_of)
-        answer = report_expectations(read_expectations(self._warehouse, settings, moment), moment)
-        return self._with_ages(answer, settings, moment)
+        return self._ask(EXPECT, as_of)
 
     @_asks
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
-        settings, moment = self._asked(as_of)
-        found = explain_conversation(
-            self._warehouse,
-            conversation,
-            as_of=moment,
-            catalog=settings.catalog,
-            known_rules=settings.known_rules(),
-        )
-        findings = conversation_findings(self._warehouse, settings, found.conversation_id, moment)
-        return asdict(replace(found, findings=findings))
+        return self._ask(EXPLAIN, as_of, conversation=conversation)
 
     @_asks
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
-        settings, moment = self._asked(as_of)
-        found = explain_message(
-            self._warehouse,
-            message_id,
-            as_of=moment,
-            honors=settings.catalog.honors(),
-            catalog=settings.catalog,
-            known_rules=settings.known_rules(),
-        )
-        return asdict(found)
+        return self._ask(EXPLAIN, as_of, conversation=None, message=message_id)
 
     @_asks
     def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:
         """Explain the level of a conversation group, in each queue that has messages of it."""
-        found = explain_group(self._warehouse, conversation_group_id, as_of=self._published(as_of))
-        return [asdict(group) for group in found]
+        asked = self._asked(as_of, conversation=None, message=None, group=conversation_group_id)
+        groups: list[Answer] = EXPLAIN.ask(asked)
+        return groups
 
     @_asks
     def coverage(self, *, as_of: Moment = None) -> Answer:
         """Count what each rule version decides."""
-        moment = self._published(as_of)
-        return {"as_of": moment, "coverage": report_coverage(self._warehouse, moment)}
+        return self._ask(COVERAGE, as_of)
 
     @_asks
     def leaks(
         self, *, days: int = DAYS, grace: timedelta = GRACE, as_of: Moment = None, limit: int = 20
     ) -> Answer:
         """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
-        _require_duration("grace", grace)
-        settings, moment = self._asked(as_of)
-        answer = report_leaks(self._warehouse, as_of=moment, days=days, grace=grace, limit=limit)
-        return self._with_ages(answer, settings, moment)
+        _require_duration(grace)
+        return self._ask(LEAKS, as_of, days=days, grace=grace.total_seconds(), script=None, limit=limit)
 
     @_asks
     def changes(self, *, since: datetime | None = None, as_of: Moment = None) -> Answer:
         """Say what changed since the greatest published as_of below another one, or up to `since`."""
-        settings, moment = self._asked(as_of)
-        require_findings(self._warehouse, settings, moment)
-        earlier = find_since(self._warehouse, settings, since, moment)
-        return read_changes(self._warehouse, settings, earlier, moment)
+        return self._ask(CHANGES, as_of, since=since)
 
     @_asks
     def metrics(self, *, as_of: Moment = None) -> str:
         """Give the figures of an as_of as text for monitoring tools."""
-        settings, moment = self._asked(as_of)
-        return read_metrics(self._warehouse, settings, moment)
+        moment = self._published(as_of)
+        return read_metrics(self._warehouse, self._settings.at(moment), moment)
 
     @_asks
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say how snapshots of a server differ from rules, catalog and ledger."""
-        require_snapshots(self._settings)
-        settings, moment = self._asked(as_of)
-        return report_differences(self._warehouse, settings, as_of=moment, limit=limit)
+        return self._ask(DIFFERENCES, as_of, limit=limit)
 
     @_asks
     def rejected(self, *, limit: int = 3) -> list[Answer]:
@@ -305,14 +270,14 @@ class OpenWarehouse:
         checked_runs(self._warehouse)
         return report_rejected(self._warehouse, limit=limit)
 
-    def _with_ages(self, answer: Answer, settings: Settings, moment: datetime) -> Answer:
-        """The answer with `stale`, the databases whose facts are old."""
-        return {**answer, "stale": read_ages(self._warehouse, settings, moment).stale}
+    def _ask(self, question: Question, as_of: Moment, **options: object) -> Answer:
+        """The answer of a command to its options."""
+        answer: Answer = question.ask(self._asked(as_of, **options))
+        return answer
 
-    def _asked(self, as_of: Moment) -> tuple[Settings, datetime]:
-        """The as_of that is asked about, and the settings with its catalog."""
+    def _asked(self, as_of: Moment, **options: object) -> Asked:
         moment = self._published(as_of)
-        return self._settings.at(moment), moment
+        return Asked(self._settings.at(moment), self._warehouse, moment, Namespace(**options))
 
     def _published(self, as_of: Moment) -> datetime:
         if as_of == LATEST:

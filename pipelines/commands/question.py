@@ -1,6 +1,5 @@
 """What all questions have in common: options, a published as_of, an answer for people or programs."""
 
-import logging
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,10 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.console.terminal import to_json
-from pipelines.storage.ages import read_ages
+from pipelines.storage.ages import Ages, read_ages
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse
 
-log = logging.getLogger(__name__)
 ANYWHERE = ({"instance": None, "database": None},)
 """All databases."""
 
@@ -53,7 +51,7 @@ class Question:
         has_wide: whether it has --wide.
         check: refuses options that don't fit together, before anything is read.
         exit_code: the exit code of an answer.
-        tells_age: whether it says first how old the facts of databases are; JSON objects have `stale`.
+        tells_age: whether it says first how old the facts of databases are; JSON, an object, has `stale`.
         places: whose age is told: instances and databases of which an answer speaks, null for any.
     """
 
@@ -87,20 +85,21 @@ class Question:
         as_of = published_as_of(warehouse, settings, options.as_of, says_age=not self.tells_age)
         asked = Asked(settings.at(as_of), warehouse, as_of, options)
         answer = self.answer(asked)
-        ages = None
-        if self.tells_age:
-            ages = read_ages(warehouse, asked.settings, as_of).of(self.places(answer, asked))
-        lines = [*ages.lines()] if ages else []
         if options.format == "json":
-            plain = self.plain(answer, asked)
-            if ages and isinstance(plain, dict):
-                plain = {**plain, "stale": ages.stale}
-                lines = []
-            for line in lines:
-                log.warning("%s", line)
-            print(to_json(plain))
+            print(to_json(self._values(answer, asked)))
         else:
-            for line in lines:
+            for line in self._ages(answer, asked).lines() if self.tells_age else ():
                 print(line)
             self.show(answer, asked)
         return self.exit_code(answer)
+
+    def ask(self, asked: Asked) -> Any:
+        """Return the answer as --format json has it, for Python programs."""
+        return self._values(self.answer(asked), asked)
+
+    def _values(self, answer: Any, asked: Asked) -> Any:
+        plain = self.plain(answer, asked)
+        return {**plain, "stale": self._ages(answer, asked).stale} if self.tells_age else plain
+
+    def _ages(self, answer: Any, asked: Asked) -> Ages:
+        return read_ages(asked.warehouse, asked.settings, asked.as_of).of(self.places(answer, asked))
