@@ -22,7 +22,10 @@ class Severity(IntEnum):
 
 
 class FindingCode(Enum):
-    """The kinds of findings: a stable code, its usual severity, and what it means in a few words."""
+    """The kinds of findings: a stable code, its usual severity, and what it means in a few words.
+
+    Each `Fault` and each `NoteReason` of rule sources has the name of its kind.
+    """
 
     SAME_CRITERIA = ("R101", Severity.ERROR, "two rules have the same criteria and different levels")
     SAME_RULE = ("R102", Severity.ERROR, "two rules have the same criteria and the same level")

@@ -7,9 +7,9 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.config.rules.history import Fault, Refusal, RuleHistory
+from pipelines.config.rules.history import Refusal, RuleHistory
 from pipelines.config.rules.sources import KnownRules, RuleSources
-from pipelines.config.rules.statements import HonorSetting, Note, NoteReason, RuleFile
+from pipelines.config.rules.statements import HonorSetting, Note, RuleFile
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.config.snapshots.server import ServerSnapshot
@@ -35,22 +35,6 @@ MOST_KINDS = 200_000
 """Counts of endpoints that the driver takes (some 100 MB); a company has hundreds."""
 
 CHANGES = "instance string, database string, changed_at timestamp"
-
-
-_CODES_OF_FAULTS = {
-    Fault.SAME_CRITERIA: FindingCode.SAME_CRITERIA,
-    Fault.SAME_RULE: FindingCode.SAME_RULE,
-    Fault.NAME_TAKEN: FindingCode.NAME_TAKEN,
-    Fault.NO_SUCH_RULE: FindingCode.NO_SUCH_RULE,
-    Fault.UNCLEAR_CHECK: FindingCode.UNCLEAR_CHECK,
-}
-_CODES_OF_NOTES = {
-    NoteReason.NOT_READ: FindingCode.NOT_READ,
-    NoteReason.ROLLED_BACK: FindingCode.ROLLED_BACK,
-    NoteReason.NO_RULES: FindingCode.NO_RULES,
-    NoteReason.ASSUMED: FindingCode.ASSUMED,
-    NoteReason.OTHER_CASE: FindingCode.OTHER_CASE,
-}
 
 
 def lint_files(settings: Settings, history: RuleHistory, *, moment: datetime | None) -> list[Finding]:
@@ -202,7 +186,7 @@ def lint_static(
 def lint_refused(refusals: Iterable[Refusal]) -> Iterator[Finding]:
     """Yield one finding for each statement that was refused, whenever it takes effect."""
     for refusal in refusals:
-        statement, code = refusal.statement, _CODES_OF_FAULTS[refusal.fault]
+        statement, code = refusal.statement, FindingCode[refusal.fault.name]
         # The message is "<place>: <what>; <what to do>", as a night would print it.
         said = refusal.message.removeprefix(f"{statement.location}: ")
         sentence, _, fix = said.partition("; ")
@@ -223,5 +207,5 @@ def lint_missing(files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot])
 def lint_unread(notes: Iterable[Note]) -> Iterator[Finding]:
     """Yield one finding for each note; its place is the source's, as far as that is known."""
     for note in notes:
-        code, database_key = _CODES_OF_NOTES[note.kind], (note.instance, note.database)
+        code, database_key = FindingCode[note.kind.name], (note.instance, note.database)
         yield Finding(code, code.severity, database_key, note.rule, note.location, note.message, note.fix)
