@@ -5,6 +5,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from pyarrow import fs
+
 from pipelines.config.exports.foreign import foreign_text, sample
 
 HEAD = 1 << 16
@@ -130,6 +132,29 @@ def detect_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: 
         is_packed=is_packed,
         has_header_again=lines[number - 1] in following,
     )
+
+
+def read_form(system: fs.FileSystem, path: str, known: Collection[str]) -> tuple[TextForm, bytes]:
+    """Find how a file is written, and return its first bytes too, unpacked.
+
+    Args:
+        system: where it is.
+        path: its path there.
+        known: names of columns that its header may have; case does not count.
+
+    Raises:
+        ForeignFileError: as `detect_form`.
+    """
+    compression = packing(path)
+    with system.open_input_stream(path, compression=compression) as stream:
+        head = stream.read(HEAD)
+    tail = b""
+    if compression is None and len(head) == HEAD:
+        with system.open_input_file(path) as file:
+            # Whole characters of UTF-16, too.
+            file.seek((file.size() - TAIL) // 2 * 2)
+            tail = file.read(TAIL + 1)
+    return detect_form(head, tail, known, is_packed=compression is not None), head
 
 
 def whole_lines(head: bytes, form: TextForm) -> bytes:

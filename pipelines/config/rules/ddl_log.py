@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -32,7 +31,6 @@ COLUMNS = ("PostTime", "DatabaseName", "CommandText")
 """What a log needs; ServerName is taken where it is there."""
 EVENT = "<EVENT_INSTANCE>"
 ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
-_SEVENTH_DIGIT = re.compile(r"(\.\d{6})\d+")
 STATEMENT = ("BROKER", "PRIORITY")
 """Words of every statement about rules."""
 
@@ -165,9 +163,7 @@ class _Moments:
             ConfigError: it is no time, clocks never show it, or the offset is not known.
         """
         try:
-            # Engines write up to seven digits; Python reads six.
-            moment = datetime.fromisoformat(_SEVENTH_DIGIT.sub(r"\1", text.strip()))
-            return self._in_utc(place, moment, instance)
+            return self._in_utc(place, datetime.fromisoformat(text.strip()), instance)
         except (ValueError, OverflowError):
             raise ConfigError(
                 f"{place}: PostTime is {text!r}; write it like 2026-11-20T10:00:00.123"

@@ -10,13 +10,10 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pipelines.config.exports.form import (
-    HEAD,
     PACKINGS,
-    TAIL,
     ForeignFileError,
     TextForm,
-    detect_form,
-    packing,
+    read_form,
     whole_lines,
 )
 from pipelines.config.exports.rows import text_rows
@@ -214,18 +211,8 @@ def _csv_form(
     Raises:
         ForeignFileError: it is none; the text says what it seems to be.
     """
-    compression = packing(info.path)
-    with system.open_input_stream(info.path, compression=compression) as stream:
-        head = stream.read(HEAD)
-    tail = b""
-    if compression is None and len(head) == HEAD:
-        with system.open_input_file(info.path) as file:
-            # Whole characters of UTF-16, too.
-            file.seek(max(0, (file.size() - TAIL) // 2 * 2))
-            tail = file.read(TAIL + 1)
     known = known_names(columns)
-    known |= {name.replace("_", " ") for name in known}
-    return detect_form(head, tail, known, is_packed=compression is not None), head
+    return read_form(system, info.path, known | {name.replace("_", " ") for name in known})
 
 
 def _foreign_value(

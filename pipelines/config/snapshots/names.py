@@ -1,12 +1,11 @@
 """Which view a file of a snapshot is, by its name, and which views `complete` means."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 
 from pipelines.config.nearest import nearest
+from pipelines.config.queue_filter import name_parts
 from pipelines.config.snapshots.views import FILE_VIEWS, is_queue, queue_of
 
-BRACKETED = re.compile(r"\[(?P<inner>(?:[^\]]|\]\])*)\](?=\.|$)|(?P<bare>[^.]*)(?=\.|$)")
 DEFAULT_SCHEMA = "dbo"
 
 
@@ -101,11 +100,4 @@ def find_spellings(views: Iterable[str], queues: Iterable[str]) -> Mapping[str, 
 
 def _parts(name: str) -> list[str]:
     """The parts of a name between dots that stand in no brackets."""
-    parts, at = [], 0
-    while at <= len(name):
-        match = BRACKETED.match(name, at)
-        assert match is not None
-        inner = match["inner"]
-        parts.append(match["bare"] if inner is None else inner.replace("]]", "]"))
-        at = match.end() + 1
-    return parts
+    return name_parts(name) or name.split(".")

@@ -1,18 +1,16 @@
 """Copies of CSV files that an engine can't read as they are: UTF-8, commas, a row a line."""
 
 from collections.abc import Collection
-from pathlib import PurePosixPath
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, detect_form, packing
+from pipelines.config.exports.form import ForeignFileError, TextForm, packing, read_form
 from pipelines.config.exports.rows import rewrite
 from pipelines.engine.materialize import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
-from pipelines.storage.inputs.paths import file_system, open_file, open_unpacked
-from pipelines.storage.inputs.text import PACKED
+from pipelines.storage.inputs.paths import file_system
 
 BUFFER = 1 << 20
 
@@ -27,17 +25,8 @@ def find_form(path: str, known: Collection[str]) -> TextForm:
     Raises:
         ForeignFileError: it is none.
     """
-    is_packed = PurePosixPath(path).suffix in PACKED
-    if is_packed:
-        with open_unpacked(path) as stream:
-            return detect_form(stream.read(HEAD), b"", known, is_packed=True)
-    with open_file(path) as file:
-        head, tail, size = file.read(HEAD), b"", file.size()
-        if size > HEAD:
-            # Whole characters of UTF-16, too.
-            file.seek((size - TAIL) // 2 * 2)
-            tail = file.read(TAIL + 1)
-    return detect_form(head, tail, known)
+    system, inner, _ = file_system(path)
+    return read_form(system, inner, known)[0]
 
 
 def write_plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str:
