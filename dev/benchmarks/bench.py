@@ -83,19 +83,6 @@ class Bench:
         self.compare(case, count_jobs=True)
         case.close()
 
-    def compare_log(
-        self,
-        experiment: str,
-        name: str,
-        messages: int,
-        *more: str,
-        memory: Mapping[str, str] | None = None,
-    ) -> None:
-        """Run the pipeline on each engine and the peer on a log of their own; the tables go."""
-        case = Case(self.options, experiment, name, self.log(messages, *more), messages)
-        self.compare(case, memory=memory)
-        case.close()
-
     def compare(
         self,
         case: Case,

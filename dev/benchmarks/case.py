@@ -17,6 +17,7 @@ from dev.benchmarks.options import LAST_MIDNIGHT, Options
 from dev.benchmarks.processes import PROJECT, Finished, run_process
 from dev.benchmarks.readings import (
     commit_of,
+    costs_of,
     count_rows,
     gibibytes,
     rule_of_a_tenth,
@@ -24,7 +25,6 @@ from dev.benchmarks.readings import (
     steps_of,
 )
 from dev.benchmarks.server_views import Format, snapshot_of
-from dev.benchmarks.spark_costs import costs_of
 from schemas.events import CONTRACTS
 
 HIGHEST = 10

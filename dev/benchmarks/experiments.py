@@ -23,9 +23,6 @@ SKEWS: Mapping[str, Skew] = {
     "half in one group": "group",
     "99 % at one level": "level",
 }
-RULES = (10, 10_000)
-PARTS = (15, 3, 1)
-"""Growth: a fifteenth, a third, and all of the bench's size."""
 
 
 def small(bench: Bench) -> None:
@@ -106,14 +103,10 @@ def _of_server(bench: Bench, experiment: str, *formats: Format) -> None:
 
 def memory(bench: Bench) -> None:
     """The cold night with little memory: what does not fit is spilled."""
-    bench.compare_log("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
-
-
-def growth(bench: Bench) -> None:
-    """More of everything: the time per message must not rise with their number."""
-    for part in PARTS:
-        messages = bench.messages // part
-        bench.compare_log("growth", f"{messages:,} messages", messages)
+    log = bench.log(bench.messages)
+    case = Case(bench.options, "memory", f"{bench.messages:,} messages", log, bench.messages)
+    bench.compare(case, memory=LITTLE_MEMORY)
+    case.close()
 
 
 def backlog(bench: Bench) -> None:
@@ -126,12 +119,6 @@ def skew(bench: Bench) -> None:
     bench.backlog()
     for name, skew in SKEWS.items():
         bench.compare_backlog("skew", f"{bench.messages:,} messages, {name}", skew)
-
-
-def rules(bench: Bench) -> None:
-    """The same traffic under few and under many rules: the ladder must not look at each."""
-    for count in RULES:
-        bench.compare_log("rules", f"{count:,} per database", bench.messages, "--rules", str(count))
 
 
 def history(bench: Bench) -> None:
@@ -201,8 +188,6 @@ EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
         history,
         backlog,
         skew,
-        growth,
-        rules,
         commits,
     )
 }

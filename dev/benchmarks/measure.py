@@ -22,7 +22,7 @@ class Measure:
         bytes_read: see `processes.Finished`.
         bytes_out: size of the data files that it left.
         commits: Delta commits that it made.
-        spark: what it cost Spark: `spark_costs.costs_of`; nothing where that was not counted.
+        spark: what it cost Spark: `readings.costs_of`; nothing where that was not counted.
         steps: seconds by step, in the order in which they ended.
         rows: rows by table, of those that were compared with the peer.
         of: the moment and the commit of the code that was measured.

@@ -1,4 +1,4 @@
-"""The tables: on the terminal, as JSON, as Markdown and as a figure."""
+"""The tables: on the terminal, as JSON and as Markdown."""
 
 import json
 import os
@@ -12,7 +12,6 @@ import psutil
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dev.benchmarks.figure import draw
 from dev.benchmarks.measure import Measure, Results
 from dev.benchmarks.targets import HEADINGS, rows
 
@@ -86,7 +85,7 @@ def run_cells(results: Results, measure: Measure) -> tuple[str, ...]:
 
 
 def keep(measures: Sequence[Measure], folder: Path) -> list[Path]:
-    """Write results.json, with every single run, results.md and results.svg; return their paths.
+    """Write results.json, with every single run, and results.md; return their paths.
 
     Runs of other experiments and cases that the folder has already stay: a table may come of several calls,
     as long as the machine is the same.
@@ -97,9 +96,9 @@ def keep(measures: Sequence[Measure], folder: Path) -> list[Path]:
     whole = [measure for measure in _kept(as_json) if measure.key[:2] not in again] + list(measures)
     content = {"machine": machine(), "measures": [asdict(measure) for measure in whole]}
     as_json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    as_markdown, picture = folder / "results.md", folder / "results.svg"
+    as_markdown = folder / "results.md"
     as_markdown.write_text("\n".join(_markdown(Results(whole))) + "\n", encoding="utf-8")
-    return [as_json, as_markdown, *([picture] if draw(Results(whole), picture) else [])]
+    return [as_json, as_markdown]
 
 
 def _kept(path: Path) -> list[Measure]:

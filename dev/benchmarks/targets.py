@@ -117,20 +117,6 @@ def _of_even(results: Results, measure: Measure) -> float | None:
     return (measure.seconds / measure.events) / (even.seconds / even.events) if even else None
 
 
-def _of_smaller(results: Results, measure: Measure) -> float | None:
-    """Seconds per message, in times of those of the next smaller night."""
-    cases = results.cases(measure.experiment)
-    place = cases.index(measure.case)
-    smaller = results.of(measure.experiment, cases[place - 1], measure.system) if place else None
-    return (measure.seconds / measure.messages) / (smaller.seconds / smaller.messages) if smaller else None
-
-
-def _of_first(results: Results, measure: Measure) -> float | None:
-    """Seconds in times of those of the first case."""
-    first = results.of(measure.experiment, results.cases(measure.experiment)[0], measure.system)
-    return measure.seconds / first.seconds if first and first != measure else None
-
-
 def _of_schedules(results: Results, measure: Measure) -> float | None:
     """Seconds in times of the cold night's schedules step."""
     night = results.of("cold", measure.case, measure.system)
@@ -184,8 +170,6 @@ TARGETS = (
     ),
     Target("history", EMBEDDED, "against DuckDB over all nights", 0.5, "x", _of_peer),
     *_on_both("history", "bytes read, against the second night", 1.0, "x", _reads_of_second),
-    *_on_both("growth", "seconds per message, against the smaller night", 1.3, "x", _of_smaller),
-    *_on_both("rules", "against few rules", 1.3, "x", _of_first),
     *_on_both(
         "queries",
         "next 100 messages",

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from dev.benchmarks.spark_costs import costs_of
+from dev.benchmarks.readings import costs_of
 
 
 def task(milliseconds: int, *, shuffle: int, held: int) -> dict[str, object]:
