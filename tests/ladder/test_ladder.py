@@ -138,13 +138,14 @@ def test_a_name_that_is_not_known_may_be_that_of_a_rule(draw: Draw) -> None:
         name   | contract | local_service | remote_service | level | valid_to
         stock  | Gold     | Orders        | Stock          | 8     | -
         orders | Gold     | Orders        | -              | 7     | -
-        gone   | Tin      | Orders        | Stock          | 6     | 12:00
+        iron   | Iron     | Orders        | -              | 6     | -
+        gone   | Iron     | Orders        | Stock          | 6     | 12:00
         late   | -        | -             | Stock          | 2     | -
     """)
     kinds = draw.rows(KINDS, **{**NAMES, "remote_service": ""})("""
         contract | local_service
         Gold     | Orders
-        Tin      | Orders
+        Iron     | Orders
         Tin      | Other
         -        | Orders
     """).na.fill("")
@@ -152,8 +153,7 @@ def test_a_name_that_is_not_known_may_be_that_of_a_rule(draw: Draw) -> None:
     found = undecided(decided, rules).select("contract", "local_service")
     assert sorted(map(tuple, found.collect())) == [
         ("", "Orders"),  # stock or late
-        ("Gold", "Orders"),  # stock
-        ("Tin", "Orders"),  # late; gone stands no more
+        ("Gold", "Orders"),  # stock; of iron, gone stands no more
         ("Tin", "Other"),  # late
     ]
     ahead = rules.where("name <> 'stock'")
@@ -188,3 +188,9 @@ def test_an_endpoint_has_the_level_of_its_creation_or_that_of_the_server(draw: D
         {name: F.lit(value) for name, value in NAMES.items()}
     )
     assert_same(with_level(endpoints, levels).select(*expected.columns), expected)
+    of_server = endpoints.where("contract = 'Gold' and level_source = 'server'")
+    draw.require(with_level(of_server, levels, shown_at=F.lit(at(5))), ENDPOINTS)("""
+        priority | rule_name | ladder_step
+        3        | -         | -
+        7        | gold      | 4
+    """)

@@ -154,8 +154,10 @@ def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -
     caplog.clear()
     company.load()
     assert " and 1 more); 4 endpoints keep what" in of_edits(caplog)[0]
+    company.reassign(at(3 * DAYS), at(4 * DAYS), apply=True)
+    assert company.levels() == {"c0": 7, "c1": 9, "c2": 9, "c3": 1}
     found = company.reassign(at(0), at(4 * DAYS), apply=True)
-    assert found.kinds == (("SQL1", "A", 9, "R", 1, "Other", 3), ("SQL1", "A", 7, "R", 1, "Other", 1))
+    assert found.kinds == (("SQL1", "A", 9, "R", 1, "Other", 2), ("SQL1", "A", 7, "R", 1, "Other", 1))
     assert {(row["rule_name"], row["ladder_step"]) for row in company.endpoints()} == {
         ("Other", 4),
         (None, None),

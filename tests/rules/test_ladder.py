@@ -16,6 +16,7 @@ from pipelines.rules.ladder import (
     ladders_of,
     level_of,
     may_have_given,
+    mirror_names,
     stands_at,
     step_of,
 )
@@ -39,7 +40,7 @@ def test_fitting_rules_come_in_the_order_of_the_ladder() -> None:
     assert [step_of(rule) for rule in ladder.find_fitting(("C", "L", "R"))] == [4, 6, 8]
     assert ladder.decide(("C", "L", "R")) is rules[2]
     # A name that no rule mentions.
-    assert ladder.decide((None, "L", None)) is rules[1]
+    assert [*ladder.find_fitting((None, "L", None))] == [rules[1], rules[0]]
     assert (NO_RULES.decide(("C", "L", "R")), level_of(None)) == (None, DEFAULT_LEVEL)
 
 
@@ -84,6 +85,7 @@ def test_rules_that_overlap_are_in_groups_by_the_name_that_they_add() -> None:
     assert ladder.find_overlapping(("C1", "L1", None), with_both) == {7: {(None, None, None): [a]}}
     assert ladder.find_overlapping(("C1", None, None), with_remote) == {7: {(None, None, "R"): [d]}}
     assert join_names(("C", None, "R"), (None, "L", "R")) == ("C", "L", "R")
+    assert mirror_names(("C", "L", "R")) == ("C", "R", "L")
 
 
 @settings(max_examples=40)
@@ -139,8 +141,10 @@ def test_rule_files_know_all_times() -> None:
 
 
 def test_a_name_that_is_not_known_leaves_open_which_rule_it_was() -> None:
-    rush, slow = rule(8, valid_from=FIRST, remote_service="Far"), rule(2, valid_from=FIRST, name="Slow")
+    rush = rule(8, valid_from=FIRST, contract="Contract", remote_service="Far")
+    slow = rule(2, valid_from=FIRST, name="Slow")
     ladder, unknown = Ladder([rush, slow]), ("Contract", "Own", "")
     assert decisions(ladder, CRITERIA, TAKEN) == [(FIRST, FOURTH, rush)]
     assert decisions(ladder, unknown, TAKEN) == []
+    assert ladder.find_candidates(unknown) == [rush]
     assert [may_have_given(ladder, unknown, level) for level in (8, 2, 5)] == [["R"], ["Slow"], []]

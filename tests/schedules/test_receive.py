@@ -81,14 +81,17 @@ def test_with_top_a_group_comes_back_at_the_level_that_is_left(
 
 def test_the_oldest_message_that_is_left_decides_between_groups_of_a_level(draw: Draw, ready: Ready) -> None:
     """TOP(1): the numbers of the conversation have another order than the arrivals."""
-    # g1  m1 (12:05) then m2 (12:00)
-    # g2  m3 (12:02) then m4 (12:03)
+    # g1  m1 (12:05) then m2, m3, m4 (12:06) and m5 (12:00)
+    # g2  m6 (12:02) then m7 (12:03)
     messages = ready("""
         conversation_group_id | conversation_id | message_id | message_sequence_number | arrived_at
+        g1                    | c1              | m5         | 4                       | 12:00
+        g1                    | c1              | m4         | 3                       | 12:06
+        g1                    | c1              | m3         | 2                       | 12:06
+        g1                    | c1              | m2         | 1                       | 12:06
         g1                    | c1              | m1         | 0                       | 12:05
-        g1                    | c1              | m2         | 1                       | 12:00
-        g2                    | c2              | m3         | 0                       | 12:02
-        g2                    | c2              | m4         | 1                       | 12:03
+        g2                    | c2              | m6         | 0                       | 12:02
+        g2                    | c2              | m7         | 1                       | 12:03
     """)
     draw.require(schedule(draw, messages, 1), RECEIVE_SCHEDULE)("""
         message_id | position | receive_number
@@ -96,4 +99,7 @@ def test_the_oldest_message_that_is_left_decides_between_groups_of_a_level(draw:
         m2         | 2        | 2
         m3         | 3        | 3
         m4         | 4        | 4
+        m5         | 5        | 5
+        m6         | 6        | 6
+        m7         | 7        | 7
     """)
