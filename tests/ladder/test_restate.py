@@ -28,18 +28,18 @@ def test_what_was_given_and_what_the_rules_give_now(draw: Draw) -> None:
         rule        | Gold     | 7        | renamed   | 4           | -            | -
         step        | Gold     | 7        | gold      | 8           | -            | -
         none        | Silver   | 5        | -         | -           | -            | -
-        no rule     | Silver   | 3        | -         | -           | -            | -
+        named       | Silver   | 3        | -         | -           | -            | -
         server      | Gold     | 6        | gold      | 4           | server       | 6
     """)
     draw.require(restated(endpoints, rules), f"case string, {CHANGES}, changes boolean")("""
-        case    | was_priority | was_rule_name | was_ladder_step | priority | rule_name | ladder_step | changes
-        same    | 7            | gold          | 4               | 7        | gold      | 4           | false
-        level   | 6            | gold          | 4               | 7        | gold      | 4           | true
-        rule    | 7            | renamed       | 4               | 7        | gold      | 4           | true
-        step    | 7            | gold          | 8               | 7        | gold      | 4           | true
-        none    | 5            | -             | -               | 3        | all       | 8           | true
-        no rule | 3            | -             | -               | 3        | all       | 8           | true
-        server  | 6            | gold          | 4               | 6        | -         | -           | false
+        case   | was_priority | was_rule_name | was_ladder_step | priority | rule_name | ladder_step | changes
+        same   | 7            | gold          | 4               | 7        | gold      | 4           | false
+        level  | 6            | gold          | 4               | 7        | gold      | 4           | true
+        rule   | 7            | renamed       | 4               | 7        | gold      | 4           | true
+        step   | 7            | gold          | 8               | 7        | gold      | 4           | true
+        none   | 5            | -             | -               | 3        | all       | 8           | true
+        named  | 3            | -             | -               | 3        | all       | 8           | true
+        server | 6            | gold          | 4               | 6        | -         | -           | false
     """)
 
 
