@@ -140,16 +140,19 @@ def test_a_message_is_sent_no_earlier_than_those_before_it_in_its_conversation(d
 
 
 def test_what_an_instance_passes_on(draw: Draw) -> None:
-    """The endpoints that are known describe it; of its own messages an instance forwards none."""
+    """The endpoints that are known describe it; of its own messages an instance forwards none.
+
+    A queue of its own that is off holds nothing back that it forwards.
+    """
     other_side = {"receiver_local_service": "Stock", "receiver_remote_service": "Shop"}
-    receiver = {"receiver_instance": "SQL2", "receiver_contract": "Silver", **other_side}
+    receiver = {"receiver_contract": "Silver", "receiver_database": "H", "receiver_queue": "Q", **other_side}
     messages = draw.rows(MESSAGES, **SENT | receiver)("""
-        message_id | waits | sender_exists | home_instance | sender_priority | receiver_exists
-        both       | true  | true          | SQL1          | 9               | true
-        receiver   | false | false         | -             | -               | true
-        nobody     | false | false         | -             | -               | false
-        to come    | false | false         | Hub           | -               | false
-    """)
+        message_id | waits | sender_exists | home_instance | sender_priority | receiver_exists | receiver_instance
+        both       | true  | true          | SQL1          | 9               | true            | SQL2
+        receiver   | false | false         | -             | -               | true            | Hub
+        nobody     | false | false         | -             | -               | false           | -
+        to come    | false | false         | Hub           | -               | false           | -
+    """)  # noqa: E501
     forwarding = draw.rows(FORWARDING, database="H")("""
         message_id | instance | accepted_at
         both       | Hub      | 12:03
@@ -165,8 +168,8 @@ def test_what_an_instance_passes_on(draw: Draw) -> None:
         receiver   | Hub      | H                | 12:02
         nobody     | Hub      | H                | 12:01
     """)
-    nowhere, nothing_off = draw.rows(BINDINGS)("queue\n -"), draw.rows(OFF)("queue\n -")
-    found = sendable(messages, forwarding, nowhere, nothing_off)
+    off = draw.rows(OFF)("instance | database | queue | name | off_source\n Hub | H | Q | Hub.H.Q | catalog")
+    found = sendable(messages, forwarding, draw.rows(BINDINGS)("queue\n -"), off)
     expected = draw.lines("""
         message_id string           | both   | both   | receiver | nobody
         forwarded boolean           | false  | true   | true     | true
@@ -176,7 +179,7 @@ def test_what_an_instance_passes_on(draw: Draw) -> None:
         to_service string           | Stock  | Stock  | Stock    | -
         contract string             | Gold   | Gold   | Silver   | -
         priority int                | 9      | 9      | -        | -
-        destination_instance string | SQL2   | SQL2   | SQL2     | -
+        destination_instance string | SQL2   | SQL2   | Hub      | -
         sendable_at timestamp       | 12:00  | 12:03  | 12:03    | 12:03
         waits_for string            | -      | -      | -        | -
         waits_since timestamp       | -      | -      | -        | -
