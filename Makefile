@@ -171,14 +171,7 @@ format: setup ## format the code and fix what can be fixed
 
 .PHONY: docs
 docs: setup ## write docs/data-dictionary.md from schemas, reasons and views, and docs/findings.md from the causes
-	@mkdir -p docs build
-	@$(PYTHON_IN_VENV) -m schemas.dictionary > build/data-dictionary.md
-	@echo >> build/data-dictionary.md
-	@$(PYTHON_IN_VENV) -m dev.rejection_reasons >> build/data-dictionary.md
-	@echo >> build/data-dictionary.md
-	@$(PYTHON_IN_VENV) -m dev.server_views >> build/data-dictionary.md
-	@$(PYTHON_IN_VENV) -m dev.findings_page > build/findings.md
-	@mv build/data-dictionary.md build/findings.md docs
+	@$(PYTHON_IN_VENV) -m dev.pages
 
 .PHONY: package
 package: setup ## write the wheel of the command and its packages to build/

@@ -1,10 +1,5 @@
-"""The data dictionary: all tables and inputs in Markdown, as they are declared.
+"""The data dictionary: all tables and inputs in Markdown, as they are declared; `dev.pages` writes it."""
 
-`make docs` writes it: python -m schemas.dictionary > docs/data-dictionary.md, then
-`dev.rejection_reasons` and `dev.server_views`.
-"""
-
-import sys
 from collections.abc import Iterable, Iterator
 
 from schemas import CONTRACTS, TABLES, Column, EventContract, Table
@@ -104,8 +99,3 @@ def _columns(columns: Iterable[Column]) -> str:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-if __name__ == "__main__":
-    # Bytes, so that no locale decides about the page's encoding.
-    sys.stdout.buffer.write(dictionary().encode("utf-8"))
