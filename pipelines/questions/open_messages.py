@@ -20,14 +20,12 @@ class Schedule:
 
     Attributes:
         name: the kind of place where its messages wait: receive or transmission.
-        title: heading of its overtaken messages.
         table: where the night writes it.
         within: the columns of a place, which has one order.
         level: the column of the level, as answers name it.
     """
 
     name: str
-    title: str
     table: Table
     within: tuple[str, ...]
     level: str
@@ -35,14 +33,12 @@ class Schedule:
 
 RECEIVE = Schedule(
     "receive",
-    "messages that later ones are received before",
     RECEIVE_SCHEDULE,
     ("instance", "database", "queue"),
     "priority",
 )
 TRANSMISSION = Schedule(
     "transmission",
-    "messages that later ones are sent before",
     TRANSMISSION_SCHEDULE,
     ("instance",),
     "transmit_priority",

@@ -175,9 +175,9 @@ def print_waiting(
         print_answer(console, make_overtaken_table(kind), found["overtaken"])
 
 
-def print_differences(found: Row, *, wide: bool = False) -> None:
+def print_differences(found: Row) -> None:
     """Print the differences to standard output."""
-    console = open_console(wide=wide)
+    console = open_console()
     for part, table in DIFFERENCES.items():
         print_answer(console, table, found[part])
         if in_all := found.get(f"{part}_in_all"):

@@ -14,6 +14,7 @@ from pipelines.config.captures.faults import AGAIN, CaptureFault
 from pipelines.config.captures.rows import CapturedRows, ViewKey
 from pipelines.config.snapshots.checks import check_snapshot
 from pipelines.config.snapshots.columns import WORDS
+from pipelines.config.snapshots.names import DEFAULT_SCHEMA
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.values import value_of
 from pipelines.config.snapshots.view_file import ViewFile
@@ -30,7 +31,6 @@ from pipelines.config.snapshots.views import (
     columns_in_files,
 )
 
-DEFAULT_SCHEMA = "dbo"
 FOR_ENGINES = tuple(view for view in SMALL if VIEWS[view].events)
 """Small views whose rows an engine reads, too."""
 Row = dict[str, Any]

@@ -7,13 +7,13 @@ from datetime import datetime
 from pipelines.config.errors import ConfigError
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.existence_checks import text_of
-from pipelines.config.rules.rule_grammar import short
+from pipelines.config.rules.rule_grammar import NAMES, short
 from pipelines.config.rules.script_tokens import RESERVED, Token
 from pipelines.config.rules.sqlcmd import read_tokens
 from pipelines.config.rules.statements import CatalogChange, SourceLocation, StatementType
+from pipelines.config.snapshots.names import DEFAULT_SCHEMA
 
 KINDS = ("QUEUE", "SERVICE", "CONTRACT")
-DEFAULT_SCHEMA = "dbo"
 NEW_QUEUE: Mapping[str, str | None] = {
     "on": "on",
     "activation": "off",
@@ -23,7 +23,6 @@ NEW_QUEUE: Mapping[str, str | None] = {
 """A queue as CREATE QUEUE without options makes it."""
 NO_ACTIVATION = {name: value for name, value in NEW_QUEUE.items() if name != "on"}
 _SCHEMA = "schema"
-_NAME_KINDS = ("WORD", "BRACKETED", "QUOTED")
 
 
 @dataclass
@@ -67,7 +66,7 @@ class _Cursor:
 
     def _part(self) -> str:
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
-        if token is None or token.kind not in _NAME_KINDS or token.word in RESERVED:
+        if token is None or token.kind not in NAMES or token.word in RESERVED:
             raise ValueError(f"expected a name, found {short(self.text()) or 'the end'}")
         self.at += 1
         return text_of(token)

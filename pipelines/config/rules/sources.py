@@ -208,13 +208,11 @@ class KnownRules:
 
     Attributes:
         instances: instances that a rule source is for: the rules of all their databases are known.
-        databases: (instance, database) of which a snapshot has the rules.
-        partly: those of which a snapshot has the rules that name contract and local service, and no other.
+        databases: (instance, database) of which the newest snapshot with rules has all of them.
     """
 
     instances: frozenset[str]
     databases: frozenset[tuple[str, str]]
-    partly: frozenset[tuple[str, str]] = frozenset()
 
     def has(self, instance: str, database: str) -> bool:
         """Whether the rules of a database are known, all of them."""
@@ -241,14 +239,10 @@ def known_rules(
         for each in snapshots
         if each.priorities() is not None and (as_of is None or each.taken_at <= as_of)
     ]
-    # What the newest one shows holds.
-    partly = {
-        each.database_key: each.leaves_out_any for each in sorted(shown, key=lambda each: each.taken_at)
-    }
+    newest = {each.database_key: each for each in sorted(shown, key=lambda each: each.taken_at)}
     return KnownRules(
         frozenset(stated | {name for name in instances if name is not None}),
-        frozenset(key for key, leaves_out in partly.items() if not leaves_out),
-        frozenset(key for key, leaves_out in partly.items() if leaves_out),
+        frozenset(key for key, each in newest.items() if not each.leaves_out_any),
     )
 
 
