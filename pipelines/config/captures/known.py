@@ -12,9 +12,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.config.errors import PipelineError, foreign_value
+from pipelines.config.paths import URI
 from pipelines.config.snapshots.places import AT_ONCE, Place
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
-from pipelines.config.snapshots.view_file import URI
 from pipelines.config.snapshots.views import CATALOG_VIEWS, columns_in_files
 from schemas.outputs import BATCHES, CAPTURES
 

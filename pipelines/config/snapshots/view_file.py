@@ -1,6 +1,5 @@
 """The file of a view: where it is, how it is written, and which columns it has."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -10,10 +9,10 @@ from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
 from pipelines.config.exports.form import TextForm, not_packed
+from pipelines.config.paths import URI
 from pipelines.config.snapshots.declaration import ViewColumn
 from pipelines.config.snapshots.views import columns_in_files
 
-URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNREADABLE = (pa.ArrowException, OSError, DeltaError)
 """What is raised where a file is none of its format."""

@@ -11,10 +11,10 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pipelines.config.errors import ConfigError, InputError
-from pipelines.config.paths import local_part, with_slashes
+from pipelines.config.paths import URI, local_part, with_slashes
+from pipelines.config.snapshots import view_file
 from pipelines.config.snapshots.view_file import changed_at
 
-URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")
 GONE = "went away before it was read; put it back, or run again"
 """What there is to say of a file that was listed and is not there."""
 
@@ -111,18 +111,13 @@ def read_unended_line(path: str) -> str:
 
 def file_system(path: str) -> tuple[fs.FileSystem, str, str]:
     """The file system, the path in it, and what stands before that in the whole path."""
-    uri = URI.match(path)
-    if uri is None:
-        return fs.LocalFileSystem(), path, ""
-    asked = path.replace("s3a:", "s3:", 1) if uri["scheme"] == "s3a" else path
     try:
-        system, inner = fs.FileSystem.from_uri(asked)
+        return view_file.file_system(path)
     except (pa.ArrowException, OSError) as error:
         raise ConfigError(
             f"inputs: {path} cannot be listed ({str(error).partition(chr(10))[0]}); write a path, or a URI "
             "of s3a, hdfs, gs or abfss"
         ) from error
-    return system, inner, path[: len(path.rstrip("/")) - len(inner)]
 
 
 def _broken_links(folder: str) -> Iterator[str]:
