@@ -7,6 +7,7 @@ from datetime import timedelta
 from math import ceil, floor
 from typing import Any
 
+from . import why_positions, why_queues, why_rules
 from .moment import KINDS, STATES, Moment, Names, OpenMessage
 from .transmission import queue_off
 from .vocabulary import Row, is_on, queue_of, queue_row, utf8
@@ -14,13 +15,8 @@ from .why_positions import first_details, messages_ahead, own_group_details, pos
 from .why_queues import broker_off, off_details, queue_causes
 from .why_rules import rule_causes
 
-CODES = (
-    "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "more_specific_rule",
-    "no_rule", "outranked", "own_group_first", "older_first", "first_in_line", "broker_disabled",
-    "broker_changed", "conversations_gone", "group_locked", "monitor_dropped", "monitor_missing", "queue_off",
-    "not_received", "rolled_back", "too_many_tasks", "honor_off", "transmission_status", "endpoint_unknown",
-    "service_not_in_catalog", "handle_unknown",
-)  # fmt: skip
+SEVERITY = why_rules.CODES | why_positions.CODES | why_queues.CODES
+CODES = tuple(SEVERITY)
 """In the order of the table of causes."""
 SEVERITIES = ("stopped", "blocked", "misconfigured", "order")
 """The worst first."""
@@ -204,13 +200,7 @@ def _severity(moment: Moment, code: str, messages: list[OpenMessage]) -> str:
     if code == "not_received":
         oldest = min(message.since for message in messages)
         return "stopped" if moment.as_of - oldest >= STOPPED_AFTER else "order"
-    if code in ("outranked", "own_group_first", "older_first", "first_in_line"):
-        return "order"
-    if code in ("group_locked", "rolled_back", "too_many_tasks"):
-        return "blocked"
-    return (
-        "misconfigured" if CODES.index(code) < CODES.index("outranked") or code == "honor_off" else "stopped"
-    )
+    return SEVERITY[code]
 
 
 # The situation

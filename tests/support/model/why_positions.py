@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from .moment import Moment, OpenMessage
 from .vocabulary import Row
 
+CODES = dict.fromkeys(("outranked", "own_group_first", "older_first", "first_in_line"), "order")
+"""The causes from positions in their order, with how bad they are."""
+
 
 @dataclass(frozen=True)
 class Position:

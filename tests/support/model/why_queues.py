@@ -8,6 +8,14 @@ from .rules import DEFAULT_LEVEL
 from .transmission import queue_off
 from .vocabulary import SEEN, QueueKey, Row, by_time, is_on, queue_of, queue_row, transaction_of, utf8
 
+CODES = {
+    "broker_disabled": "stopped", "broker_changed": "stopped", "conversations_gone": "stopped",
+    "group_locked": "blocked", "monitor_dropped": "stopped", "monitor_missing": "stopped",
+    "queue_off": "stopped", "not_received": "stopped", "rolled_back": "blocked", "too_many_tasks": "blocked",
+    "honor_off": "misconfigured", "transmission_status": "stopped", "endpoint_unknown": "stopped",
+    "service_not_in_catalog": "stopped", "handle_unknown": "stopped",
+}  # fmt: skip
+"""All other causes in their order, with how bad they are; not_received may only be of the order."""
 MANY_ROLLBACKS = 5
 """Rollbacks of one message after which a server turns its queue off."""
 

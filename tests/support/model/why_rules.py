@@ -8,6 +8,14 @@ from .moment import Moment, OpenMessage
 from .rules import DEFAULT_LEVEL, Rule, deciding_rule, fits, rules_at, step_of
 from .vocabulary import Row
 
+CODES = dict.fromkeys(
+    (
+        "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only",
+        "more_specific_rule", "no_rule",
+    ),
+    "misconfigured",
+)  # fmt: skip
+"""The causes from rules in their order, with how bad they are."""
 CRITERIA = ("contract", "local_service", "remote_service")
 FEWEST_EDITS = 2
 """The most edits between two names that are near."""
