@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.why.cause_bits import has_any
 from pipelines.why.causes.cause import Cause, Explained
 from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.situation import top_rows
@@ -22,7 +23,7 @@ def details_of(
         The columns of the cause and `messages`, most messages first; what sentences need beside them begins
         with `_`.
     """
-    rows = cause.rows_of_details(found, fitting.where(cause.holds))
+    rows = cause.rows_of_details(found, fitting.where(has_any([cause.code])))
     # Some are named as a column of the place: details have names of their own until they are counted.
     named = [F.expr(value).alias(f"d_{name}") for name, value in cause.columns.items()]
     greatest = None if cause.greatest is None else f"d_{cause.greatest}"

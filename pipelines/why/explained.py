@@ -28,7 +28,15 @@ from pipelines.why.databases import find_of_databases
 from pipelines.why.level_facts import levels_frame, read_levels
 from pipelines.why.monitors import ACTIVATION_OFF, QueueName, shown_monitors, static_reasons
 from pipelines.why.open_rows import placed_rows, read_positions, unresolved_rows, with_endpoints
-from pipelines.why.order import Level, LevelOrder, find_order, with_order, with_own_first, without_order
+from pipelines.why.order import (
+    FLAGS,
+    Level,
+    LevelOrder,
+    find_order,
+    with_order,
+    with_own_first,
+    without_order,
+)
 from pipelines.why.places import PLACE, Place, Row, place_of
 from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
@@ -36,6 +44,15 @@ from pipelines.why.standing import find_queues_off, find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE
+
+OF_CONDITIONS = (
+    *FLAGS,
+    *("is_bare", "is_silent", "is_newer", "has_raised", "near_level", "sent_level", "block", "reason"),
+    *("endpoint_ladder_step", "endpoint_level_source", "endpoint_created_at", "today_since", "decided_until"),
+    *("notified_at", "silence", "due_until", "is_known", "still_since"),
+    *("monitor_is_dropped", "monitor_is_missing"),
+)
+"""Columns on which conditions of causes depend, and nothing else: wide rows cost time."""
 
 
 def explained_rows(
@@ -79,9 +96,10 @@ def explained_rows(
     of_levels = levels_frame(warehouse, levels, order, receives, monitors, as_of)
     rows = rows.join(F.broadcast(of_levels), [*PLACE, "counts_as"], "left")
     rows = with_order(rows, has_blocks=has_blocks) if is_order_told else without_order(rows)
-    rows = _with_brokers(_with_rollbacks(warehouse, rows, as_of, materialize), brokers_off)
     rows = rows.unionByName(unresolved_rows(warehouse, as_of), allowMissingColumns=True)
-    rows = materialize(_with_causes(rows))
+    # Below the union a column of nulls would not be known as one, and each of its conditions computed.
+    rows = _with_brokers(_with_rollbacks(warehouse, rows, as_of, materialize), brokers_off)
+    rows = materialize(_with_causes(rows).drop(*OF_CONDITIONS))
     return Explained(
         rows=rows,
         near=near,
@@ -147,8 +165,8 @@ def _with_rollbacks(
     times = materialize(rollbacks(warehouse, received, as_of))
     if times.isEmpty():
         return rows.withColumns({"times": _null("bigint"), "last_transaction_id": _null("string")})
-    taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
-    return rows.join(taken, "message_id", "left")
+    of_queues = times.withColumnRenamed("rollbacks", "times").withColumn("kind", F.lit("receive"))
+    return rows.join(of_queues.drop("last_received_at"), ["kind", "message_id"], "left")
 
 
 def _with_brokers(rows: DataFrame, off: Mapping[tuple[str, str], datetime]) -> DataFrame:

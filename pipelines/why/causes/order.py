@@ -165,9 +165,10 @@ class FirstInLine(Cause):
         if details["queue"] is None:
             return {}
         queue = format_queue_of(details)
+        tasks = found.tasks.get(queue)
         return {
-            "tasks": found.tasks.get(queue),
-            "groups": found.groups().get(queue),
+            "tasks": tasks,
+            "groups": found.groups().get(queue) if tasks else None,
             "is_activated": queue not in found.not_activated,
         }
 

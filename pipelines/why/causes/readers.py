@@ -260,7 +260,7 @@ class RolledBack(Cause):
     code = "rolled_back"
     are_details_few = False
     severity = BLOCKED
-    condition = "times is not null and kind <> 'transmission'"
+    condition = "times is not null"
     columns = {
         **same("message_id", "times", "last_transaction_id"),
         **{f"_{name}": name for name in GROUP},
