@@ -13,6 +13,7 @@ from pipelines.console.invocation import command_line
 from pipelines.engine.frames import among, small_frame
 from pipelines.explain.positions import ReceivePosition, TransmissionPosition
 from pipelines.explain.read import collect_open_first
+from pipelines.questions.unresolved import MISSING
 from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS
 from pipelines.state.transactions import TRANSACTION, uncommitted
@@ -23,12 +24,6 @@ from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, END
 
 HELD = {"queue_off": "the queue is off", "group_locked": "an open transaction locks the group"}
 """Why a message in a queue is not received, by the state of its group."""
-MISSING = {
-    "endpoint_unknown": "no input shows the creation of its endpoint before as_of",
-    "service_not_in_catalog": "the catalog has no queue for its service",
-    "handle_unknown": "a snapshot shows it under a handle that no endpoint has",
-}
-"""Why a message is in no schedule, by the reason of `unresolved`."""
 
 
 def describe_open(

@@ -25,6 +25,12 @@ from schemas.outputs import UNRESOLVED
 UNRESOLVED_KEY = ("kind", "reason", "instance", "database", "contract", "local_service", "remote_service")
 KIND_OF_MESSAGE = (*UNRESOLVED_KEY, "level")
 SERVICE_MISSING = "service_not_in_catalog"
+MISSING = {
+    "endpoint_unknown": "no input shows the creation of the endpoint before as_of",
+    SERVICE_MISSING: "the catalog has no queue for the service",
+    "handle_unknown": "a snapshot shows a handle that no endpoint has",
+}
+"""Why messages are in no schedule, by the reason of `unresolved`."""
 LINES_SHOWN = 10
 """Kinds of messages that are printed."""
 SERVICES_SHOWN = 100

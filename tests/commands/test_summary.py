@@ -79,7 +79,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     first, notes = text.partition("Note\n")[::2]
     assert list_items(first) == [
         "Stopped. Messages without a queue: 3 messages are not matched to a queue: no input shows the "
-        "creation of their endpoint before as_of.",
+        "creation of the endpoint before as_of.",
         "Stopped. Queue SQL1.A.[Trailing ]: 1 message waits in queue SQL1.A.[Trailing ], which is off by "
         "the catalog.",
         "Blocked. Queue SQL1.A.OrderQueue: 2 messages wait in locked groups, such as g; no event names the "

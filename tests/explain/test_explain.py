@@ -355,7 +355,7 @@ STATES = {
 def test_messages_without_a_place(warehouse: Warehouse) -> None:
     found = {id: of_message(warehouse, id).state for id in STATES}
     assert found == {id: f"It is in no schedule: {state}" for id, state in STATES.items()}
-    said = "no input shows the creation of its endpoint before as_of (endpoint_unknown)."
+    said = "no input shows the creation of the endpoint before as_of (endpoint_unknown)."
     assert of_message(warehouse, "c2/0").state == f"It is open, and not matched to a queue: {said}"
 
 

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from pipelines.questions.unresolved import MISSING
 from pipelines.why.causes.cause import HOLDER, OF_ENDPOINT, STOPPED, Cause, Occurrence, same
 
 
@@ -11,13 +12,12 @@ class Unplaced(Cause):
     severity = STOPPED
     holds_without_broker = True
     columns = {"schedule": "schedule", **same(*HOLDER), **OF_ENDPOINT}
-    because: ClassVar[str]
     to_do: ClassVar[str]
 
     def sentence(self, at: Occurrence) -> str:
         service = at.first["local_service"]
         of_service = f" (service {service})" if service else ""
-        return f"{at.count('are')} not matched to a queue: {self.because}{of_service}"
+        return f"{at.count('are')} not matched to a queue: {MISSING[self.code]}{of_service}"
 
     def action(self, at: Occurrence) -> str:
         return self.to_do
@@ -34,7 +34,6 @@ class EndpointUnknown(Unplaced):
 
     code = "endpoint_unknown"
     condition = "reason = 'endpoint_unknown'"
-    because = "no input shows the creation of their endpoint before as_of"
     to_do = "add the endpoint events or a snapshot of that database"
 
 
@@ -46,7 +45,6 @@ class ServiceNotInCatalog(Unplaced):
 
     code = "service_not_in_catalog"
     condition = "reason = 'service_not_in_catalog'"
-    because = "the catalog has no queue for their service"
     to_do = "add the service and its queue to the catalog; priorities waiting prints the lines"
 
 
@@ -61,7 +59,6 @@ class HandleUnknown(Unplaced):
     code = "handle_unknown"
     condition = "reason = 'handle_unknown' and status is null"
     columns = {**Unplaced.columns, "_is_whole": "is_whole"}
-    because = "a snapshot shows them under handles that no endpoint has"
     to_do = "take a capture that shows all conversation endpoints of that database"
 
     def action(self, at: Occurrence) -> str:
