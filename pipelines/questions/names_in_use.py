@@ -1,6 +1,7 @@
 """Names of rules that are in use, and so no misspellings: see `pipelines/rules/near_names.py`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -46,16 +47,17 @@ def known_in_use(
 def drop_names_in_use(
     warehouse: Warehouse, near: Mapping[Key, Sequence[NearRule]], as_of: datetime
 ) -> dict[Key, list[NearRule]]:
-    """Return near rules without those whose name, at a distance of edits, an endpoint has.
+    """Return near rules without those whose name, at a distance of edits, is in use.
 
-    It is an endpoint of the rule's database that has the name in the criterion's column.
+    Here an endpoint of the rule's database uses it, in the criterion's column. Where case and blanks alone
+    differ, the rule stays, with `is_in_use`.
 
     Args:
         warehouse: the tables; endpoints are read only if there are such rules.
         near: few near rules.
         as_of: endpoints created before it count, ended ones as well.
     """
-    asked = {each.name for of_key in near.values() for each in of_key if each.edits}
+    asked = {each.name for of_key in near.values() for each in of_key if not each.is_in_use}
     used = set()
     endpoints = warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of))
     for criterion in CRITERIA:
@@ -67,6 +69,10 @@ def drop_names_in_use(
                 for row in collect_rows(rows.distinct())
             }
     return {
-        key: [each for each in of_key if not each.edits or each.name not in used]
+        key: [
+            replace(each, is_in_use=True) if each.name in used else each
+            for each in of_key
+            if not each.edits or each.name not in used
+        ]
         for key, of_key in near.items()
     }

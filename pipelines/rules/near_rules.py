@@ -22,6 +22,7 @@ class NearRule:
         rule_has: the rule's name there.
         endpoint_has: the endpoint's name there.
         edits: the edits between the two; 0 if only case and blanks differ.
+        is_in_use: whether the rule's name is in use, too, so that both are names.
     """
 
     rule: RuleVersion
@@ -29,6 +30,7 @@ class NearRule:
     rule_has: str
     endpoint_has: str
     edits: int
+    is_in_use: bool = False
 
     @property
     def name(self) -> tuple[str, str, str, str]:
@@ -50,8 +52,12 @@ class NearRules:
                     names[criterion].add(name)
                     beside = self._beside.setdefault((criterion, _without(rule.triple, criterion)), {})
                     beside.setdefault(name, []).append(rule)
+        self._in_use = {
+            criterion: {name for name in of_criterion if is_in_use(criterion, name)}
+            for criterion, of_criterion in names.items()
+        }
         self._names = {
-            criterion: NearNames(of_criterion, {name for name in of_criterion if is_in_use(criterion, name)})
+            criterion: NearNames(of_criterion, self._in_use[criterion])
             for criterion, of_criterion in names.items()
         }
 
@@ -67,7 +73,14 @@ class NearRules:
                 if near and mask[index]:
                     beside = self._beside.get((criterion, _without(masked(names, mask), criterion)), {})
                     found += [
-                        NearRule(rule, criterion, rule_has, endpoint_has, near[rule_has])
+                        NearRule(
+                            rule,
+                            criterion,
+                            rule_has,
+                            endpoint_has,
+                            near[rule_has],
+                            rule_has in self._in_use[criterion],
+                        )
                         for rule_has in beside.keys() & near.keys()
                         for rule in beside[rule_has]
                     ]

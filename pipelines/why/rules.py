@@ -20,7 +20,10 @@ VERDICTS = (
     "today int, today_rule string, today_step int, today_since timestamp, "
     "lost_rule string, lost_step int, lost_level int, near_level int"
 )
-NEAR = f"{OF_KIND}, near_rule string, near_level int, criterion string, rule_has string, endpoint_has string"
+NEAR = (
+    f"{OF_KIND}, near_rule string, near_level int, criterion string, rule_has string, endpoint_has string, "
+    "are_both_in_use boolean"
+)
 
 Kind = tuple[str, str, str, str, str]
 """The values of KIND."""
@@ -70,7 +73,8 @@ def near_rows(near: Mapping[Kind, Iterable[NearRule]]) -> Iterator[tuple[Any, ..
     """Yield near misses in the columns of NEAR."""
     for kind, of_kind in near.items():
         for each in of_kind:
-            yield *kind, each.rule.name, each.rule.level, each.criterion, each.rule_has, each.endpoint_has
+            names = each.criterion, each.rule_has, each.endpoint_has
+            yield *kind, each.rule.name, each.rule.level, *names, each.is_in_use
 
 
 def judge_kinds(

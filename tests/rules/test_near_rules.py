@@ -23,11 +23,12 @@ def test_near_rules_come_nearest_first() -> None:
     in_use = {("contract", "Contracts"), ("contract", "Con tract"), ("contract", "Locals")}
     near = NearRules(rules, lambda *name: name in in_use).find(("Contract", "Local", "Remote"))
     assert [
-        (each.rule.name, each.criterion, each.rule_has, each.endpoint_has, each.edits) for each in near
+        (each.rule.name, each.criterion, each.rule_has, each.endpoint_has, each.edits, each.is_in_use)
+        for each in near
     ] == [
-        ("Blank", "contract", "Con tract", "Contract", 0),
-        ("Letter", "local_service", "Locals", "Local", 1),
-        ("Swap", "remote_service", "Remoet", "Remote", 2),
+        ("Blank", "contract", "Con tract", "Contract", 0, True),
+        ("Letter", "local_service", "Locals", "Local", 1, False),
+        ("Swap", "remote_service", "Remoet", "Remote", 2, False),
     ]
 
 

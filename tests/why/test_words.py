@@ -197,6 +197,16 @@ def test_a_near_name_is_told_in_words() -> None:
     )
 
 
+@pytest.mark.parametrize("are_both_in_use", [False, True])
+def test_a_rule_that_other_endpoints_need_is_not_altered(are_both_in_use: bool) -> None:
+    names = {"criterion": "local_service", "rule_has": "stock", "endpoint_has": "Stock"}
+    rule = {"instance": "SQL1", "database": "B", "rule": "Gold", "level": 9, **names, "messages": 1}
+    at = occurrence("receive", {**rule, "_are_both_in_use": are_both_in_use}, messages=1)
+    words, statement = split_action(BY_CODE["near_miss"].action(at))
+    assert statement.startswith("USE [B]; ALTER BROKER PRIORITY [Gold]") != are_both_in_use
+    assert ("leave the rule as it is, as 'stock' needs it" in words) == are_both_in_use
+
+
 @pytest.mark.parametrize("group", ["5F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F3", "g'; DROP TABLE t --"])
 def test_messages_that_were_rolled_back_are_looked_at_and_not_received(group: str) -> None:
     at = occurrence("receive", {**OF_GROUP, "_conversation_group_id": group, "messages": 1}, messages=1)

@@ -88,7 +88,8 @@ class RuleChangedSince(Cause):
 class NearMiss(Cause):
     """A rule with a higher level misses by one criterion, whose name is [near](semantics.md#near-names).
 
-    To do: correct the name.
+    To do: correct the name. If other endpoints have the rule's spelling, the rule is theirs: see which names
+    are meant, and add a rule for these.
     """
 
     code = "near_miss"
@@ -99,10 +100,11 @@ class NearMiss(Cause):
         "rule": "near_rule",
         "level": "near_level",
         **same("criterion", "rule_has", "endpoint_has"),
+        "_are_both_in_use": "are_both_in_use",
     }
 
     def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
-        near = rows.drop("near_level").join(F.broadcast(found.near), list(KIND))
+        near = rows.join(F.broadcast(found.near), list(KIND))
         return near.where(F.col("near_level") > F.col("endpoint_priority"))
 
     def sentence(self, at: Occurrence) -> str:
@@ -115,6 +117,12 @@ class NearMiss(Cause):
 
     def action(self, at: Occurrence) -> str:
         rule = at.first
+        if rule["_are_both_in_use"]:
+            return (
+                f"both spellings are in use: leave the rule as it is, as {rule['rule_has']!r} needs it; see "
+                f"whether both names are meant, and if so add a rule for {rule['endpoint_has']!r}; "
+                f"{KEEP_LEVEL}{_honor_of_sent(at)}"
+            )
         where = at.teller.place_of_rule(*[rule[name] for name in ("instance", "database", "rule")])
         alter = alter_criterion(rule["rule"], rule["criterion"], rule["endpoint_has"])
         return (
