@@ -248,8 +248,10 @@ def _memory() -> Iterator[str]:
 
 
 def _disk(settings: Settings) -> Iterator[str]:
+    from pipelines.engine.session import require_engine_of
     from pipelines.storage.inputs.paths import local_path
 
+    require_engine_of(settings.warehouse)
     folder = local_path(settings.warehouse) if isinstance(settings.warehouse, str) else None
     if folder is None:
         yield f"{settings.warehouse} is not on this disk"

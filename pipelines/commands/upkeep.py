@@ -13,7 +13,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import open_console
-from pipelines.engine.session import open_session, takes_embedded
+from pipelines.engine.session import open_session, require_engine_of, takes_embedded
 from pipelines.ladder.reassign import Reassignment, reassign
 from pipelines.storage.lock import only_writer
 from pipelines.storage.maintain import maintain
@@ -48,8 +48,9 @@ def run_maintain(argv: Sequence[str]) -> int:
     parser.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     options = parser.parse_args(argv)
     place = load_settings(options.config, KNOWN_ONLY).warehouse
+    require_engine_of(place)
     # Without Apache Spark delta-rs does the work, and no engine starts.
-    spark = None if isinstance(place, str) and takes_embedded() else open_session("maintain", place)
+    spark = None if takes_embedded() else open_session("maintain", place)
     if isinstance(place, str):
         root = place
     else:

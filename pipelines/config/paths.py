@@ -12,6 +12,7 @@ from pydantic import ValidationInfo
 from pipelines.config.shape import problem
 
 URI = re.compile(r"\s*(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+")
+ONE_SLASH = re.compile(r"^file:/(?!/)")
 DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
 """What stands before a drive in the path of a URI."""
 CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
@@ -35,7 +36,10 @@ def table_path(path: str, info: ValidationInfo) -> str:
         PydanticCustomError: it has a secret in it.
     """
     _refuse_unfit(path)
-    return path if URI.match(path) else with_slashes(os.path.abspath(_from_directory(path, info)))
+    if URI.match(path):
+        # An engine takes file:/folder for another place than file:///folder.
+        return ONE_SLASH.sub("file:///", path)
+    return with_slashes(os.path.abspath(_from_directory(path, info)))
 
 
 def local_path(path: str, info: ValidationInfo) -> str:

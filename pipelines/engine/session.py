@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, EngineError
 from pipelines.config.model import SparkSchema
+from pipelines.config.paths import URI, local_folder
 from pipelines.console.invocation import ENGINE, SPARK, is_under_spark_submit
 from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.java import stop_java_at_exit
@@ -41,7 +42,7 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
 
     Args:
         name: what a cluster's pages show.
-        warehouse: a schema needs a metastore, which only Apache Spark has.
+        warehouse: a schema needs a metastore, and a URI a connector, which only Apache Spark has.
 
     Raises:
         ConfigError: the engine can't do what is asked of it.
@@ -67,6 +68,7 @@ def require_no_fork() -> None:
 def _open(name: str, warehouse: str | SparkSchema | None) -> SparkSession:
     require_no_fork()
     check_environment()
+    require_engine_of(warehouse)
     # PySpark collects timestamps in the time zone of the process, which Windows can't change: what is read
     # for people and programs is collected as microseconds (storage/collect.py).
     os.environ["TZ"] = "UTC"
@@ -80,11 +82,6 @@ def _open(name: str, warehouse: str | SparkSchema | None) -> SparkSession:
             builder = builder.enableHiveSupport()
         spark = _started(builder)
         stop_java_at_exit()
-    elif isinstance(warehouse, SparkSchema) and "SPARK_REMOTE" not in os.environ:
-        raise ConfigError(
-            f"warehouse: the embedded engine knows no schema {warehouse}; name a folder, or run this with "
-            "./spark-submit.sh"
-        )
     elif "SPARK_REMOTE" in os.environ:
         _require_server(os.environ["SPARK_REMOTE"])
         spark = SparkSession.builder.appName(name).getOrCreate()
@@ -104,6 +101,20 @@ def is_embedded(spark: SparkSession) -> bool:
 def takes_embedded() -> bool:
     """Whether `open_session` would take the embedded engine."""
     return not is_under_spark_submit() and "SPARK_REMOTE" not in os.environ
+
+
+def require_engine_of(warehouse: str | SparkSchema | None) -> None:
+    """Require Apache Spark for a warehouse that is no folder of this machine.
+
+    Raises:
+        ConfigError: the embedded engine would be taken.
+    """
+    is_elsewhere = isinstance(warehouse, SparkSchema) or URI.match(local_folder(warehouse or "")) is not None
+    if is_elsewhere and takes_embedded():
+        raise ConfigError(
+            f"warehouse: the embedded engine takes a folder of this machine, and no {warehouse}; name a "
+            "folder, or run this with ./spark-submit.sh"
+        )
 
 
 def is_classic(spark: SparkSession) -> bool:

@@ -78,6 +78,12 @@ def test_a_path_without_secrets_is_taken(tmp_path: Path, changes: dict[str, str]
     load(tmp_path, **changes)
 
 
+def test_every_way_to_write_a_file_uri_is_one_place(tmp_path: Path) -> None:
+    for written in ("file:/data/x", "file:///data/x"):
+        load(tmp_path, warehouse=written)
+        assert load_settings(tmp_path / "settings.yaml").warehouse == "file:///data/x"
+
+
 @pytest.mark.parametrize(
     ("warehouse", "how"),
     [

@@ -1,11 +1,12 @@
-"""What is said of a server that does not answer."""
+"""What is said of a server that does not answer, and of a warehouse that an engine can't take."""
 
 import socket
 
 import pytest
 
 from pipelines.config.errors import ConfigError
-from pipelines.engine.session import open_session
+from pipelines.config.model import SparkSchema
+from pipelines.engine.session import open_session, require_engine_of
 
 
 @pytest.mark.parametrize("remote", ["localhost", "http://localhost:15002", "sc://", "sc://localhost:port"])
@@ -28,6 +29,22 @@ def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == (
         f"SPARK_REMOTE: no server answers at {place} (Connection refused); start it, or unset SPARK_REMOTE"
     )
+
+
+@pytest.mark.parametrize("warehouse", ["s3a://b/x", "hdfs:/x", SparkSchema.model_validate({"schema": "x"})])
+def test_the_embedded_engine_takes_folders_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, warehouse: str | SparkSchema
+) -> None:
+    for name in ("SPARK_REMOTE", "ENGINE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError) as caught:
+        open_session("test", warehouse)
+    place = "spark_catalog.x" if isinstance(warehouse, SparkSchema) else warehouse
+    assert str(caught.value) == (
+        f"warehouse: the embedded engine takes a folder of this machine, and no {place}; name a folder, or "
+        "run this with ./spark-submit.sh"
+    )
+    require_engine_of("file:///data/x")
 
 
 def _open(monkeypatch: pytest.MonkeyPatch, remote: str) -> None:
