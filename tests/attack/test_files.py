@@ -43,7 +43,7 @@ MARKS = [f"{number:02d}." for number, _ in enumerate(SPOIL)]
 
 def after_the_first_night(session: SparkSession, folder: Path, format: str) -> Project:
     made = project_in(folder, format=format, marks=MARKS, rejected=1.0)
-    put(made, f"1.{format}", of_marks(first_night(), MARKS), format)
+    put(made, f"1.{format}", of_marks(first_night(), MARKS))
     made.run(session, FIRST)
     return made
 
@@ -55,7 +55,7 @@ def test_spoilt(session: SparkSession, tmp_path: Path, format: str) -> None:
     """
     attacked = after_the_first_night(session, tmp_path / "attacked", format)
     for mark, spoil in zip(MARKS, SPOIL.values(), strict=True):
-        put(attacked, f"2.{mark}{format}", of_marks(second_night(), [mark]), format)
+        put(attacked, f"2.{mark}{format}", of_marks(second_night(), [mark]))
         file = attacked.folder / SOURCE / f"2.{mark}{format}"
         whole = file.read_bytes()
         file.write_bytes(spoil(whole))
@@ -72,7 +72,7 @@ def test_spoilt(session: SparkSession, tmp_path: Path, format: str) -> None:
     attacked.run(session, SECOND)
 
     calm = after_the_first_night(session, tmp_path / "calm", format)
-    put(calm, f"2.{format}", of_marks(second_night(), MARKS), format)
+    put(calm, f"2.{format}", of_marks(second_night(), MARKS))
     calm.run(session, SECOND)
     require_equal(tables(calm), attacked, but=["rejected_events"])
     assert calm.table("rejected_events") == []

@@ -1,8 +1,6 @@
 """The two inputs of the suite: folders with settings, and with what arrives before each of two nights."""
 
-import csv
 import gzip
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +14,6 @@ import pyarrow as pa
 import yaml
 from deltalake import write_deltalake
 
-from schemas import CONTRACTS
 from tests.support.captures import write_captures
 from tests.support.factories import (
     INITIATOR,
@@ -31,7 +28,7 @@ from tests.support.factories import (
     queue_event,
 )
 from tests.support.harness import SOURCES, marked, one_log
-from tests.support.inputs import ARROW
+from tests.support.inputs import arrow_schema, write_rows
 from tests.support.model.rules import rule_history
 from tests.support.nights import DAYS, nights, stretched
 from tests.support.packing import BEGIN, CONF, packing_rows
@@ -181,7 +178,8 @@ def _make_nasty(folder: Path) -> None:
     for day, events in enumerate(found, start=1):
         for source, rows in events.items():
             _write(folder, day, source, [spelled(row, random) for row in rows])
-        _write_csv(folder / str(day) / GUIDS, day, "message_events", _unnumbered(day))
+        schema = arrow_schema("message_events")
+        write_rows(folder / str(day) / GUIDS / f"{day}.csv", _unnumbered(day), schema)
 
 
 def _packing() -> Log:
@@ -256,36 +254,12 @@ def _write(folder: Path, day: int, source: str, rows: Sequence[Row]) -> None:
         before = folder / str(day - 1) / source
         if before.exists():
             shutil.copytree(before, path)
-        write_deltalake(path, _arrow(rows, source), mode="append")
+        write_deltalake(path, pa.Table.from_pylist(rows, arrow_schema(source)), mode="append")
         return
-    if format == "csv":
-        _write_csv(path, day, source, rows)
-        return
-    path.mkdir()
-    lines = [json.dumps(row, default=_text, ensure_ascii=False) for row in rows]
-    (path / f"{day}.json.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
-
-
-def _write_csv(path: Path, day: int, source: str, rows: Sequence[Row]) -> None:
-    path.mkdir()
-    names = CONTRACTS[source].names
-    with (path / f"{day}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([names, *([_cell(row.get(name)) for name in names] for row in rows)])
-
-
-def _arrow(rows: Sequence[Row], source: str) -> pa.Table:
-    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
-    return pa.Table.from_pylist(list(rows), schema=schema)
-
-
-def _text(value: object) -> str:
-    assert isinstance(value, datetime)
-    return value.astimezone(UTC).isoformat()
-
-
-def _cell(value: object) -> object:
-    return _text(value) if isinstance(value, datetime) else value
+    file = write_rows(path / f"{day}.{format}", rows, arrow_schema(source) if format == "csv" else None)
+    if format == "json":
+        (path / f"{day}.json.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+        file.unlink()
 
 
 # Captures of two servers: that of the sample, and one that was made up

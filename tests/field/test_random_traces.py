@@ -1,6 +1,5 @@
 """Random traces and Extended Events: nights have what each row means, and nothing else."""
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -8,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
+from tests.support.inputs import write_rows
 from tests.support.random_extended_events import INSTANCE, Events, as_xml
 from tests.support.random_traces import (
     DATABASES,
@@ -43,30 +41,6 @@ TABLES = ("endpoint_events", "message_events", "queue_events", "sends")
 SUMMED = ("accepted", "duplicates", "rejected", "pending")
 OWN = ("event_type", "instance", "database", "conversation_handle", "message_sequence_number", "message_type")
 NAMES = {"databases": DATABASES, "queues": QUEUES}
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write rows in the format that the ending of the file names."""
-    path.parent.mkdir(exist_ok=True)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    whole = [{name: row.get(name) for name in names} for row in rows]
-    if path.suffix == ".parquet":
-        texts = {name for row in rows for name, value in row.items() if isinstance(value, str)}
-        typed = [
-            {
-                name: str(value) if name in texts and value is not None else value
-                for name, value in row.items()
-            }
-            for row in whole
-        ]
-        pq.write_table(pa.Table.from_pylist(typed), path)
-    elif path.suffix == ".json":
-        path.write_text("".join(json.dumps(row) + "\n" for row in whole))
-    else:
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, names, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(whole)
 
 
 FORMATS = {"trace": "json", "flat": "parquet", "xml": "csv", "own": "json"}
@@ -132,9 +106,9 @@ def test_nights_have_what_the_rows_mean(session: SparkSession, tmp_path: Path) -
     for night in range(2):
         for name, nights in of_logs.items():
             for number, rows in enumerate(nights[night]):
-                write(folder / name / f"{night}-{number}.{FORMATS[name]}", [row.values for row in rows])
+                write_rows(folder / name / f"{night}-{number}.{FORMATS[name]}", [row.values for row in rows])
         own = [{"at": row.at.isoformat(), **row.values} for row in logged[night]]
-        write(folder / "own" / f"{night}.{FORMATS['own']}", own)
+        write_rows(folder / "own" / f"{night}.{FORMATS['own']}", own)
         case.fold()
         require_tables(case, [told[night] for told in expected.values()])
         for name, told in expected.items():

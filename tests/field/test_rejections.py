@@ -1,6 +1,5 @@
 """Rejected rows have reasons, no body of a message is stored, and files that no engine reads are named."""
 
-import csv
 import gzip
 import json
 import lzma
@@ -19,6 +18,7 @@ import pytest
 from pipelines.console.invocation import command_line
 from tests.field.running import AS_OF, Case, Row
 from tests.field.servers import read_csv, text_of
+from tests.support.inputs import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -62,19 +62,8 @@ def project(folder: Path, format: str = "json", *, share: float = 1.0, **quality
 
 def write(folder: Path, format: str, rows: Sequence[Row], name: str = "1") -> None:
     """One file of these rows."""
-    if format == "json":
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif format == "csv":
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(rows[0])
-            lines.writerows(row.values() for row in rows)
-    else:
-        arrays = {
-            column: pa.array([row[column] for row in rows]).cast(TYPES.get(column, pa.string()))
-            for column in rows[0]
-        }
-        pq.write_table(pa.table(arrays), folder / f"{name}.parquet")
+    schema = pa.schema([(column, TYPES.get(column, pa.string())) for column in rows[0]])
+    write_rows(folder / f"{name}.{'jsonl' if format == 'json' else format}", rows, schema)
 
 
 PAYLOADS = [

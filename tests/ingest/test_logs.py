@@ -1,7 +1,5 @@
 """Rows of a log that are odd: in each format they are counted, rejected or refused in the same way."""
 
-import csv
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import InputError
@@ -20,6 +17,7 @@ from pipelines.ingest.reasons import with_reasons
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log
 from pipelines.storage.inputs.text import compute_once
+from tests.support.inputs import write_rows
 
 FORMATS = ("csv", "json", "parquet", "delta")
 Values = dict[str, Any]
@@ -66,22 +64,7 @@ class Log:
 
     def write(self, *rows: Values) -> Path:
         """Write rows; a value that some row lacks is null."""
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        whole = [{name: row.get(name) for name in names} for row in rows]
-        path = self.folder / f"1.{self.format}"
-        if self.format == "csv":
-            with path.open("w", newline="") as file:
-                writer = csv.DictWriter(file, names, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(whole)
-        elif self.format == "json":
-            path.write_text("".join(json.dumps(row) + "\n" for row in whole))
-        elif self.format == "parquet":
-            pq.write_table(pa.Table.from_pylist(whole), path)
-        else:
-            write_deltalake(path, pa.Table.from_pylist(whole))
-            return next(path.glob("*.parquet"))
-        return path
+        return write_rows(self.folder / f"1.{self.format}", rows)
 
     def read(self) -> DataFrame:
         version = 0 if self.format == "delta" else None

@@ -1,20 +1,12 @@
 """Two nights with a bit of everything, and what their tables are when nothing happens to them."""
 
-import csv
-import io
-import json
 import shutil
 from collections.abc import Iterable
-from datetime import datetime
 from pprint import pformat
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from schemas import CONTRACTS
-from tests.support.factories import Events, Row, at
+from tests.support.factories import Events, at
 from tests.support.harness import SOURCES, Project, marked
-from tests.support.inputs import ARROW
+from tests.support.inputs import arrow_schema, write_rows
 from tests.support.small_project import a_bit_of_everything, night_after
 from tests.support.warehouses import changed, contents
 
@@ -45,27 +37,10 @@ def of_marks(events: Events, marks: Iterable[str]) -> Events:
     return {source: [marked(row, mark) for mark in there for row in rows] for source, rows in events.items()}
 
 
-def content(source: str, rows: Iterable[Row], format: str) -> bytes:
-    """The rows as a file."""
-    names = [column.name for column in CONTRACTS[source].columns]
-    if format == "json":
-        return "".join(json.dumps(_texts(row), ensure_ascii=False) + "\n" for row in rows).encode()
-    if format == "csv":
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(_texts(row) for row in rows)
-        return text.getvalue().encode()
-    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
-    out = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema), out)
-    return out.getvalue()
-
-
-def put(project: Project, name: str, events: Events, format: str = "json") -> None:
-    """Add events as one more file per input."""
+def put(project: Project, name: str, events: Events) -> None:
+    """Add events as one more file per input, in the format that its name ends with."""
     for source in SOURCES:
-        (project.folder / source / name).write_bytes(content(source, events[source], format))
+        write_rows(project.folder / source / name, events[source], arrow_schema(source))
 
 
 def tables(project: Project) -> dict[str, list[str]]:
@@ -92,7 +67,3 @@ class Saved:
         """Put it back."""
         shutil.rmtree(self.warehouse, ignore_errors=True)
         shutil.copytree(self.copy, self.warehouse)
-
-
-def _texts(row: Row) -> Row:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}

@@ -1,6 +1,5 @@
 """The log of a DDL trigger as the history of rules."""
 
-import csv
 import json
 import random
 from dataclasses import astuple, dataclass, field
@@ -10,8 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -20,6 +17,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from pipelines.config.mapping import LocalTimes
 from pipelines.config.rules.ddl_log import read_ddl_log
+from tests.support.inputs import write_rows
 
 BERLIN = LocalTimes(zone="Europe/Berlin")
 CREATE = "CREATE BROKER PRIORITY Gold FOR CONVERSATION SET (PRIORITY_LEVEL = 9)"
@@ -38,19 +36,10 @@ EVENT = (
 
 
 def write(folder: Path, form: str) -> Path:
-    path = folder / f"log.{form.partition('-')[2] or form}"
     rows = ROWS
     if form.startswith("xml"):
         rows = [{"Id": number, "EventData": EVENT.format(type="X", **row)} for number, row in enumerate(ROWS)]
-    if path.suffix == ".csv":
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-            writer.writerows([rows[0], *(row.values() for row in rows)])
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    return path
+    return write_rows(folder / f"log.{form.partition('-')[2] or form}", rows)
 
 
 def write_row(folder: Path, **changes: Any) -> str:
@@ -91,7 +80,7 @@ def test_a_row_that_can_not_be_placed_is_named(tmp_path: Path, post_time: str | 
 )
 def test_a_last_row_that_is_half_written(tmp_path: Path, form: str, line: str) -> None:
     path = write(tmp_path, form)
-    path.write_text(path.read_text().rpartition(',"' if form == "csv" else "DROP")[0])
+    path.write_text(path.read_text().rpartition("," if form == "csv" else "DROP")[0])
     with pytest.raises(ConfigError, match=f"log.{form}: it is no whole DDL log .{line}.; export it again"):
         read_ddl_log(str(path), BERLIN, instance="SQL1")
 
@@ -247,17 +236,3 @@ def test_the_history_is_that_of_the_server(seed: int, form: str) -> None:
         (folder / "catalog.yaml").write_text(f"instances: [{{name: SQL1, databases: {databases}}}]\n")
         found = load_settings(folder / "settings.yaml").rule_history
     assert sorted(map(repr, map(astuple, found))) == sorted(repr(("SQL1", *each)) for each in server.versions)
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows in the form of the path's ending."""
-    names = ("PostTime", "ServerName", "DatabaseName", "CommandText")
-    if path.suffix == ".csv":
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-            writer.writerows([names, *([row[name] for name in names] for row in rows)])
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in names}
-        pq.write_table(pa.table(columns), path)

@@ -20,6 +20,7 @@ from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.mapped_rows import mapping_of, with_numbered_ids
 from pipelines.storage.inputs.read import read_input
 from schemas import CONTRACTS
+from tests.support.inputs import write_rows
 
 SOURCE = "message_events/audit"
 COLUMNS = {
@@ -260,18 +261,8 @@ FORMATS = ["csv", "json", "parquet", "delta"]
 def written(source: Source, format: str, *rows: dict[str, Any]) -> tuple[InputFile, Path]:
     """Rows in a format: the file or table, and the file with the rows."""
     path = source.folder / f"1.{format}"
-    if format == "csv":
-        header, *lines = [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]
-        file = source.csv(*lines, header=header)
-        return file, Path(file.path)
-    if format == "json":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif format == "parquet":
-        pq.write_table(pa.Table.from_pylist(list(rows)), path)
-    else:
-        write_deltalake(path, pa.Table.from_pylist(list(rows)))
-        return InputFile(SOURCE, str(path), version=0), next(path.glob("*.parquet"))
-    return InputFile(SOURCE, str(path)), path
+    file = write_rows(path, rows)
+    return InputFile(SOURCE, str(path), version=0 if format == "delta" else None), file
 
 
 @pytest.mark.parametrize("format", FORMATS)
