@@ -9,8 +9,11 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
+from pipelines.ingest.retention import CloseAt
+from pipelines.ingest.write_ledger import _Keys, _with_closed_on
 from schemas.events import CREATIONS
 from tests.field.running import run
+from tests.support.drawn import Draw
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event, queue_event
 from tests.support.harness import Project, marked
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
@@ -131,6 +134,14 @@ def test_what_a_night_closes(session: SparkSession, tmp_path: Path) -> None:
     known = {name: case for name, case in conversations.items() if name != "an end alone"}
     assert stays("endpoints", "conversation_id", known) == expected(known)
     assert stays("queue_events", "event_id", QUEUE_EVENTS) == expected(QUEUE_EVENTS)
+
+
+def test_named_rows_stay_or_close(draw: Draw) -> None:
+    """Of a log the few conversations that stay are named, of snapshots the few that close."""
+    rows, named = draw("conversation_id\n named\n other"), draw("conversation_id\n named")
+    for stay, closes in ((True, "other"), (False, "named")):
+        found = _with_closed_on(rows, _Keys(named, stay), CloseAt(NEWEST.date(), NEWEST, NEWEST))
+        draw.require(found.where("closed_on = '2026-11-26'"))(f"conversation_id\n {closes}")
 
 
 def test_late_rows_leave_closed_rows_of_databases_that_are_left_out(

@@ -16,14 +16,15 @@ def test_fates(draw: Draw) -> None:
     gone = draw.rows(GONE, **of_message)("""
         message_id     | since | by    | database | local_service | created_at | ended_at
         received       | 12:00 | 12:30 | A        | S             | 10:00      | -
-        ended later    | 12:00 | 12:30 | A        | S             | 10:00      | 12:41
+        ended then     | 12:00 | 12:30 | A        | S             | 10:00      | 12:40
         with its end   | 12:00 | 12:30 | A        | S             | 10:00      | 12:39:59
-        yet to come    | 12:00 | 12:30 | A        | S             | 12:45      | -
+        yet to come    | 12:00 | 12:30 | A        | S             | 12:40      | -
         moved          | 12:00 | 12:30 | A        | T             | 10:00      | -
         moved before   | 12:20 | 12:30 | A        | T             | 10:00      | -
         moved and over | 12:00 | 12:30 | A        | T             | 10:00      | 12:15
         not bound      | 12:00 | 12:30 | A        | U             | 10:00      | -
         not decided    | 12:00 | 12:30 | B        | S             | 10:00      | -
+        at once        | 12:00 | 12:30 | C        | S             | 10:00      | -
     """)
     complete = draw("""
         instance | database | taken_at timestamp
@@ -31,6 +32,7 @@ def test_fates(draw: Draw) -> None:
         SQL1     | A        | 12:40
         SQL1     | A        | 12:50
         SQL1     | B        | 12:20
+        SQL1     | C        | 12:30
     """)
     of_services = {"instance": "SQL1", "database": "A", "kind": "service", "attribute": "queue"}
     bindings = draw.rows(CATALOG_HISTORY, **of_services)("""
@@ -42,7 +44,7 @@ def test_fates(draw: Draw) -> None:
     draw.require(find_fates(gone, complete, bindings))("""
         message_id     | fate                | decided_at timestamp
         received       | received            | 12:40
-        ended later    | received            | 12:40
+        ended then     | received            | 12:40
         with its end   | received_or_dropped | 12:40
         yet to come    | received_or_dropped | 12:40
         moved          | moved               | 12:40
@@ -50,4 +52,5 @@ def test_fates(draw: Draw) -> None:
         moved and over | received_or_dropped | 12:40
         not bound      | received            | 12:40
         not decided    | received_or_dropped | -
+        at once        | received            | 12:30
     """)

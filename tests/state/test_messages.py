@@ -21,7 +21,8 @@ from tests.support.harness import same
 
 @pytest.mark.parametrize("has_queue_events", [True, False])
 def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool) -> None:
-    """Without queue events no transaction is known, and every RECEIVED counts."""
+    """Without queue events no transaction is known, and every RECEIVED counts. A kept copy waits nowhere."""
+    kept = draw.rows(MESSAGES, event_type="SENT", event_time=at(0), inferred=True)("message_id\n kept")
     events = draw.rows(MESSAGES, instance="SQL1")("""
         message_id  | event_type       | transaction_id | instance | event_time | seen_at
         sent        | SENT             | -              | SQL1     | 12:00      | 12:30
@@ -42,7 +43,7 @@ def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool
         gone        | SENT             | -              | SQL1     | 12:00      | -
         gone        | LEFT             | -              | SQL1     | 12:00      | -
         forwarded   | FORWARD_ACCEPTED | -              | SQL1     | 12:00      | -
-    """)
+    """).unionByName(kept)
     transactions = draw("""
         instance | transaction_id | is_open boolean
         SQL1     | open           | true
