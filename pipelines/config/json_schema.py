@@ -24,7 +24,6 @@ def make_schemas() -> dict[str, dict[str, Any]]:
     settings = _schema_of(SettingsWithSnapshots, "Settings of the command priorities")
     # Without snapshots, events and catalog can't be missing.
     settings["required"] = ["warehouse"]
-    del settings["properties"]["snapshots"]["minItems"]
     some = {"snapshots": {"type": "array", "minItems": 1}}
     settings["anyOf"] = [
         {"required": ["snapshots"], "properties": some},

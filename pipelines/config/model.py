@@ -439,4 +439,3 @@ class SettingsWithSnapshots(SettingsFile):
 
     inputs: FewInputs = FewInputs()  # type: ignore[assignment]
     catalog: LocalPath | None = None  # type: ignore[assignment]
-    snapshots: Annotated[tuple[SnapshotEntry, ...], Field(min_length=1)]

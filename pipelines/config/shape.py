@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -175,7 +175,7 @@ def _bare(shape: Any, *, is_list: bool) -> Any:
     """Take Annotated away, and of a union what may be a list, or a mapping."""
     if get_origin(shape) is Annotated:
         return _bare(get_args(shape)[0], is_list=is_list)
-    if isinstance(shape, UnionType):
+    if get_origin(shape) in (Union, UnionType):
         parts = [part for part in get_args(shape) if part not in (NoneType, str)]
         fitting = [part for part in parts if (get_origin(part) is tuple) == is_list]
         return _bare((fitting or parts)[0], is_list=is_list)

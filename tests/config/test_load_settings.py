@@ -202,6 +202,8 @@ def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path
         => 6:28: activation.window_hours: is 'day'; write a number without quotes, like 5 or 0.5
         quality: {max_rejected_share: 1.5} => 6:31: quality.max_rejected_share: is 1.5; write 1 or less
 
+        snapshots: [c]           => 6:13: snapshots[0]: is 'c'; write a mapping (key: value)
+        snapshots: c             => 6:12: snapshots: is 'c'; write a list (- item)
         rules: a.yaml            => 6:8: rules: is 'a.yaml'; write a list (- item)
         rules: [{path: gone.yaml}]
         => 6:16: rules[0].path: there is no file gone.yaml; correct the path or create the file
@@ -218,6 +220,12 @@ def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path
 )
 def test_refused(tmp_path: Path, more: str, said: list[str]) -> None:
     assert refusal(tmp_path, f"{LEAST}{more}\n") == said
+
+
+def test_an_unknown_key_in_a_list_of_logs(tmp_path: Path) -> None:
+    log = "{path: l, format: csv, mapping: xe-flat, zome: UTC}"
+    settings = f"warehouse: w\ncatalog: catalog.yaml\ninputs: {{logs: [{log}]}}\n"
+    assert refusal(tmp_path, settings) == ["3:58: inputs.logs[0].zome: unknown key; did you mean 'zone'?"]
 
 
 def test_all_problems_of_the_settings_come_together(tmp_path: Path) -> None:
