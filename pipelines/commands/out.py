@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.load import Settings
-from pipelines.config.paths import without_secrets
+from pipelines.config.paths import INSIDE, overlap, without_secrets
 from pipelines.storage.inputs.paths import local_path
 
 STREAMS = range(3)
@@ -53,10 +53,7 @@ def require_not_read(
     """
     answers = [("the answer", path) for path in further if path is not None]
     for what, path in [*_read(settings), *answers]:
-        local = local_path(path)
-        if local is None:
-            continue
-        if _lies_in(str(target), local) or _is_same(target, local):
+        if overlap(str(target), path) in INSIDE:
             raise ConfigError(f"{option} {target}: is {what} {path}, or lies in it; name another file")
 
 
@@ -70,17 +67,13 @@ def require_own_folder(out: str | None, settings: Settings) -> None:
         return
     if (shown := without_secrets(out)) != out:
         raise ConfigError(f"--out {shown}: has credentials in it; give them to the engine by the environment")
-    local = local_path(out)
     for what, path in _read(settings):
-        other = local_path(path)
-        if (local is None) != (other is None):
-            continue
-        one, two = (out, path) if local is None or other is None else (local, other)
-        if _lies_in(one, two):
+        how = overlap(out, path)
+        if how in INSIDE:
             raise ConfigError(f"--out {out}: lies in {what} {path}; name another folder")
-        if what in DATA and _lies_in(two, one):
+        if what in DATA and how is not None:
             raise ConfigError(f"--out {out}: {what} {path} lies in it; name another folder")
-    if local is not None:
+    if (local := local_path(out)) is not None:
         _require_folder(out, local)
 
 
@@ -179,22 +172,6 @@ def _as_before(partial: Path, target: Path) -> None:
             with suppress(PermissionError):
                 os.chown(partial, old.st_uid, old.st_gid)
         partial.chmod(stat.S_IMODE(old.st_mode))
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    """Whether it is the folder or lies in it; of two URIs by their text."""
-    if local_path(path) is None:
-        return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
-    inner, outer = os.path.realpath(path), os.path.realpath(folder)
-    return inner == outer or inner.startswith(f"{outer.rstrip(os.sep)}{os.sep}")
-
-
-def _is_same(one: Path, other: str) -> bool:
-    """Whether they are one file under two names."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def _refused(named: str, reason: str) -> ConfigError:

@@ -171,6 +171,10 @@ def _is_same(one: str, other: str) -> bool:
         return False
 
 
+INSIDE = ("is", "lies in")
+"""What `overlap` says of a path that another one has in it."""
+
+
 def overlap(one: str, other: str) -> str | None:
     """Say how two paths share files: `is`, `lies in` or `holds`; None if they don't."""
     first, second = Folder.of(one), Folder.of(other)

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.engine.python_workers import Work
 from pipelines.questions.overtaken import count_passed_by_level, group_by_key
-from pipelines.schedules.transmission import base_level
+from pipelines.schedules.transmission import base_level, with_sendable_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +76,7 @@ def conformance_links(
         F.min("instance").alias("first_accepting"), F.max("instance").alias("last_accepting")
     )
     arrived = rows.messages.where((F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of)))
-    sendable = with_sendable_at(arrived)
+    sendable = with_sendable_at(arrived, "sent_at")
     if since is not None:
         sendable = sendable.where(F.col("arrived_at") >= F.lit(since))
     sent = accepting.join(links.join(sendable, DIRECTION), "message_id", "right")
@@ -92,16 +92,6 @@ def conformance_links(
         F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
     )
     return counted.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
-
-
-def with_sendable_at(messages: DataFrame) -> DataFrame:
-    """Messages with the latest SENT of each and of those before it in its conversation and direction."""
-    earlier = (
-        Window.partitionBy(*DIRECTION)
-        .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
-        .rowsBetween(Window.unboundedPreceding, 0)
-    )
-    return messages.withColumn("sendable_at", F.max("sent_at").over(earlier))
 
 
 def _directions(endpoints: DataFrame, *of_sender: str) -> DataFrame:
@@ -183,7 +173,7 @@ def conformance_sends(
         level, not elevated, could be sent before the other was sent, and was sent after it; `with_inversion`,
         messages that were sent too early so.
     """
-    sent = with_sendable_at(messages.where(F.col("sent_at") < F.lit(as_of)))
+    sent = with_sendable_at(messages.where(F.col("sent_at") < F.lit(as_of)), "sent_at")
     compared = _compared(sends, sent, since, as_of)
     told = ["instance", "level"]
     waits = compared.where("is_passable and sendable < sent_at")

@@ -1,7 +1,7 @@
 """Measure what the settings expect of an as_of, and write it."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from pipelines.config.errors import ConfigError
@@ -31,7 +31,7 @@ from pipelines.expectations.read import COLUMNS, not_met
 from pipelines.questions.leaks import read_leaking
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.storage.ages import Ages
-from pipelines.storage.pruned_days import pruned_error, start_of
+from pipelines.storage.pruned_days import require_days_before
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import EXPECTATIONS, UNRESOLVED
 
@@ -42,20 +42,11 @@ def require_days_left(warehouse: Warehouse, settings: Settings, as_of: datetime)
     Raises:
         ConfigError: housekeeping has pruned the day.
     """
-    first_day = warehouse.first_day
     for number, each in enumerate(settings.expect):
-        if each.measure != LEAKED:
-            continue
-        since = as_of - timedelta(days=each.days)
-        if first_day is not None and warehouse.is_pruned(since):
-            left = (as_of - start_of(first_day)).days
+        if each.measure == LEAKED:
             key = f"{settings.path}: expect[{number}].days: {each.days:g} days"
-            raise pruned_error(
-                first_day,
-                since,
-                subject=f"{key} before {format_instant(as_of)}",
-                remedy=f"write days: {left} or less" if left > 0 else "name a later --as-of",
-            )
+            subject = f"{key} before {format_instant(as_of)}"
+            require_days_before(warehouse.first_day, as_of, each.days, subject=subject, shorter="write days:")
 
 
 def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime, ages: Ages) -> str:

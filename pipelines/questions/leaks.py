@@ -14,7 +14,7 @@ from pipelines.questions.endpoint_states import FAR_END_STATE, find_shown_states
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.pruned_days import pruned_error, require_left, start_of
+from pipelines.storage.pruned_days import require_days_before, require_left
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, MESSAGES
 from schemas.keys import QUEUE
@@ -399,12 +399,8 @@ def read_endings(warehouse: Warehouse, as_of: datetime) -> DataFrame:
 def _require_days_left(warehouse: Warehouse, as_of: datetime, days: float) -> None:
     subject = f"command line: --as-of {format_instant(as_of)}"
     require_left(warehouse.first_day, as_of, subject=subject, moment=as_of)
-    since = as_of - timedelta(days=days)
-    if warehouse.first_day is not None and warehouse.is_pruned(since):
-        left = (as_of - start_of(warehouse.first_day)).days
-        remedy = f"name --days {left} or less" if left else "name a later --as-of"
-        subject = f"command line: --days {days:g}"
-        raise pruned_error(warehouse.first_day, since, subject=subject, remedy=remedy)
+    subject = f"command line: --days {days:g}"
+    require_days_before(warehouse.first_day, as_of, days, subject=subject, shorter="name --days")
 
 
 def report_leaks(

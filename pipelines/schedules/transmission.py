@@ -1,5 +1,6 @@
 """The transmission schedule: the order in which an instance would send its waiting messages."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
@@ -47,9 +48,11 @@ def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, of
         the `transmission_schedule` table but `as_of`, `position`, `block` and the level after
         starvation prevention and honor flags. See docs/semantics.md#transmission-schedule.
     """
-    waiting = _with_sendable_at(_waiting(messages, bindings), [])
-    forwarded = _with_sendable_at(_forwarded(messages, forwarding, bindings), ["instance"])
-    return _with_queue_off(waiting.unionByName(forwarded), off).drop("destination_queue", "shown_database")
+    waiting = with_sendable_at(_waiting(messages, bindings), "queued_at")
+    forwarded = with_sendable_at(_forwarded(messages, forwarding, bindings), "queued_at", ["instance"])
+    return _with_queue_off(waiting.unionByName(forwarded), off).drop(
+        "destination_queue", "shown_database", "queued_at"
+    )
 
 
 def with_transmit_priority(
@@ -212,14 +215,20 @@ def _only_queue(service: DataFrame, by: list[str]) -> DataFrame:
     return queues.where("databases = 1").drop("databases")
 
 
-def _with_sendable_at(rows: DataFrame, by: list[str]) -> DataFrame:
-    """Add `sendable_at`: a message is sent no earlier than those before it, whatever the clocks show."""
+def with_sendable_at(rows: DataFrame, since: str, by: Sequence[str] = ()) -> DataFrame:
+    """Add `sendable_at`: a message is sent no earlier than those before it, whatever the clocks show.
+
+    Args:
+        rows: messages.
+        since: the column that says when each came into its transmission queue.
+        by: columns beside those of the direction of a conversation, in which messages follow each other.
+    """
     up_to_row = (
         Window.partitionBy(*by, "conversation_id", "sent_by_initiator")
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    return rows.withColumn("sendable_at", F.max("queued_at").over(up_to_row)).drop("queued_at")
+    return rows.withColumn("sendable_at", F.max(since).over(up_to_row))
 
 
 def _with_queue_off(rows: DataFrame, off: DataFrame) -> DataFrame:

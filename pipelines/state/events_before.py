@@ -42,6 +42,11 @@ def moment_of(name: str | Column) -> Column:
     return F.lpad((F.unix_micros(name) + F.lit(YEAR_1)).cast("string"), DIGITS, "0")
 
 
+def just_before(moment: str | Column) -> Column:
+    """A microsecond before a moment: when a fact without a time happened that a snapshot of then shows."""
+    return F.timestamp_micros(F.unix_micros(moment) - F.lit(1))
+
+
 def ever(condition: Column) -> Column:
     """Whether a condition holds for any row of a group; null counts as false.
 

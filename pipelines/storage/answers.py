@@ -7,7 +7,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.paths import with_slashes
+from pipelines.config.paths import INSIDE, overlap, with_slashes
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.storage.inputs.paths import local_path
 from pipelines.storage.warehouse import Warehouse
@@ -24,7 +24,7 @@ def answers_in(warehouse: Warehouse, folder: str, *, option: str = "--out") -> W
     place = folder.rstrip("/") if local is None else with_slashes(os.path.realpath(local))
     root = local_path(warehouse.root)
     inside = warehouse.root.rstrip("/") if root is None else with_slashes(os.path.realpath(root))
-    if place == inside or place.startswith(f"{inside}/"):
+    if overlap(folder, warehouse.root) in INSIDE:
         raise ConfigError(f"{option} {folder}: lies in the warehouse {inside}; name another folder")
     if local is not None and os.path.isfile(local):
         raise ConfigError(f"{option} {folder}: is a file; name a folder")

@@ -60,6 +60,28 @@ def require_left(first_day: date | None, since: datetime, *, subject: str, momen
     raise pruned_error(first_day, since, subject=subject, remedy=f"name {format_instant(earliest)} or later")
 
 
+def require_days_before(
+    first_day: date | None, as_of: datetime, days: float, *, subject: str, shorter: str
+) -> None:
+    """Refuse what needs the days before an as_of, one of which was pruned.
+
+    Args:
+        first_day: the first day left; None if none was pruned.
+        as_of: the moment.
+        days: how many before it are needed.
+        subject: what needs them.
+        shorter: how to ask for fewer days, before their number.
+
+    Raises:
+        ConfigError: the day that many days before as_of was pruned.
+    """
+    since = as_of - timedelta(days=days)
+    if first_day is not None and since.astimezone(UTC).date() < first_day:
+        left = (as_of - start_of(first_day)).days
+        remedy = f"{shorter} {left} or less" if left > 0 else "name a later --as-of"
+        raise pruned_error(first_day, since, subject=subject, remedy=remedy)
+
+
 def pruned_error(first_day: date, since: datetime | None, *, subject: str, remedy: str) -> ConfigError:
     """The error of what needs a pruned day.
 

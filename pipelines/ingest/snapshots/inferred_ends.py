@@ -14,6 +14,7 @@ from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION
 from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.ladder.ladder import is_in_period
 from pipelines.state.endpoints import SIDE
+from pipelines.state.events_before import just_before
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS, SHOWN, dropped_at, is_sent, order_of_sights, shown_last
 from pipelines.state.transactions import TRANSACTION
@@ -162,8 +163,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     received = reduce(
         DataFrame.unionByName,
         [
-            _missing(receivers, queues, ["instance", "database", "local_service"], _just_before("taken_at")),
-            _missing(receivers, of_queues, ["instance", "database", "shown_queue"], _just_before("taken_at")),
+            _missing(receivers, queues, ["instance", "database", "local_service"], just_before("taken_at")),
+            _missing(receivers, of_queues, ["instance", "database", "shown_queue"], just_before("taken_at")),
         ],
     )
     sent = facts.where("arrived_at is null and sent_at is not null").join(
@@ -283,15 +284,11 @@ def _absent(event_type: str, *key: str | Column) -> dict[str, Column]:
     """What all events have that follow from a row's absence; `key` is the end of their ids."""
     return {
         "event_id": F.concat_ws("/", F.lit("absent"), _text("seen_at"), *key),
-        "event_time": _just_before("seen_at"),
+        "event_time": just_before("seen_at"),
         "event_type": F.lit(event_type),
         "seen_at": F.col("seen_at"),
         "inferred": F.lit(True),
     }
-
-
-def _just_before(name: str) -> Column:
-    return F.timestamp_micros(F.unix_micros(name) - F.lit(1))
 
 
 def _text(name: str) -> Column:

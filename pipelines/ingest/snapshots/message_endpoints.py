@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.snapshots.places import OWN
 from pipelines.config.snapshots.views import READY
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in
-from pipelines.ingest.snapshots.view_events import before_snapshot, row_id
+from pipelines.ingest.snapshots.view_events import row_id
+from pipelines.state.events_before import just_before
 from schemas.events import CREATIONS, ENDPOINT_FACTS
 
 ATTRIBUTES = ("group", "contract", "local_service", "remote_service", "level")
@@ -69,7 +70,7 @@ def endpoints_of_messages(ready: DataFrame | None, waiting: DataFrame | None) ->
         "remote_service",
         **seen_in(),
         event_id=row_id(F.col("conversation_handle"), F.lit(ENDING)),
-        event_time=before_snapshot(),
+        event_time=just_before("taken_at"),
         event_type=F.when(F.col("is_initiator"), "BEGIN_DIALOG").otherwise("DIALOG_CREATED"),
         conversation_id=F.col("conversation_handle"),
         conversation_group_id=F.coalesce("group", "conversation_handle"),

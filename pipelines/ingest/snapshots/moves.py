@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.state.endpoints import SIDE
-from pipelines.state.events_before import moment_and_id
+from pipelines.state.events_before import just_before, moment_and_id
 from schemas.events import CREATIONS, ENDPOINT_FACTS, MOVE
 
 
@@ -58,7 +58,7 @@ def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
         "conversation_group_id",
         "seen_at",
         event_id=F.concat_ws("/", F.lit("moved"), seen_at.cast("string"), "conversation_id", side),
-        event_time=F.timestamp_micros(seen_at - F.lit(1)),
+        event_time=just_before("seen_at"),
         event_type=F.lit(MOVE),
         inferred=F.lit(True),
     )

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 from pipelines.config.snapshots.places import OWN
 from pipelines.engine.frames import row_hash, small_frame
 from pipelines.ingest.snapshots.view_events import SNAPSHOT
+from pipelines.state.events_before import just_before
 from pipelines.state.messages import order_of_sights, shown_last
 from pipelines.storage.collect import collect_rows
 
@@ -157,12 +158,12 @@ def narrow_sight(seen_at: Column, until: Column) -> dict[str, Column]:
     """
     begins_later = seen_at > F.col("seen_at")
     rest_of_id = F.substr("event_id", F.length(_begin_of_id(F.col("seen_at"))) + 1)
-    is_untimed = F.col("event_time") == _just_before(F.col("seen_at"))
+    is_untimed = F.col("event_time") == just_before(F.col("seen_at"))
     return {
         "event_id": F.when(begins_later, F.concat(_begin_of_id(seen_at), rest_of_id)).otherwise(
             F.col("event_id")
         ),
-        "event_time": F.when(begins_later & is_untimed, _just_before(seen_at)).otherwise(F.col("event_time")),
+        "event_time": F.when(begins_later & is_untimed, just_before(seen_at)).otherwise(F.col("event_time")),
         "seen_at": seen_at,
         "shown_until": F.when(until > seen_at, until),
     }
@@ -171,8 +172,3 @@ def narrow_sight(seen_at: Column, until: Column) -> dict[str, Column]:
 def _begin_of_id(taken_at: Column) -> Column:
     """What the id of a row of a view begins with."""
     return F.concat(F.lit(f"{SNAPSHOT}/"), F.unix_micros(taken_at).cast("string"))
-
-
-def _just_before(taken_at: Column) -> Column:
-    """When a fact without a time happened that a snapshot shows."""
-    return F.timestamp_micros(F.unix_micros(taken_at) - F.lit(1))

@@ -20,6 +20,7 @@ from pipelines.config.snapshots.views import (
     TRANSMISSION,
 )
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
+from pipelines.state.events_before import just_before
 from pipelines.state.messages import UNKNOWN
 from schemas.events import END, ENDPOINT_FACTS
 
@@ -62,7 +63,7 @@ def endpoint_events(view: DataFrame) -> DataFrame:
         view,
         ENDPOINTS,
         event_id=row_id(handle, F.when(state == ERROR, ERROR)),
-        event_time=F.when(is_likely, begun).otherwise(before_snapshot()),
+        event_time=F.when(is_likely, begun).otherwise(just_before("taken_at")),
         event_type=F.when(own, "BEGIN_DIALOG").otherwise("DIALOG_CREATED"),
         contract=F.col("contract"),
         local_service=F.col("local_service"),
@@ -74,7 +75,7 @@ def endpoint_events(view: DataFrame) -> DataFrame:
         "conversation_id",
         **seen_in(),
         event_id=row_id(handle, state),
-        event_time=before_snapshot(),
+        event_time=just_before("taken_at"),
         event_type=F.lit(END),
         is_initiator=F.when(is_own, own).otherwise(~own),
         conversation_handle=F.when(is_own, handle),
@@ -102,7 +103,9 @@ def queued_message_events(view: DataFrame) -> DataFrame:
             *_place_in_view(F.col("queuing_order")),
             F.when(~is_ready, F.concat(F.lit(KEPT), status.cast("string"))),
         ),
-        event_time=F.when(is_ready, _before_taken_at("message_enqueue_time")).otherwise(before_snapshot()),
+        event_time=F.when(is_ready, _before_taken_at("message_enqueue_time")).otherwise(
+            just_before("taken_at")
+        ),
         event_type=F.when(is_ready, "DELIVERED").when(status == RECEIVED, "RECEIVED").otherwise("SENT"),
         inferred=F.when(~is_ready, F.lit(True)),
         shown_to_service=F.when(status != SENT, F.col("service_name")),
@@ -147,7 +150,7 @@ def queue_events(view: DataFrame) -> DataFrame:
         view,
         QUEUES,
         event_id=row_id(F.col("name")),
-        event_time=before_snapshot(),
+        event_time=just_before("taken_at"),
         event_type=F.lit("QUEUE_ALTERED"),
         queue_status=F.when(is_on, "ON").otherwise("OFF"),
     )
@@ -163,7 +166,7 @@ def task_events(view: DataFrame) -> DataFrame:
         view,
         TASKS,
         event_id=row_id(F.col("spid").cast("string")),
-        event_time=before_snapshot(),
+        event_time=just_before("taken_at"),
         event_type=F.lit("TASK_STARTED"),
         queue=F.col("queue"),
     )
@@ -184,21 +187,16 @@ def session_events(view: DataFrame) -> DataFrame:
         sessions,
         MONITORS,
         event_id=row_id(F.col("queue"), F.col("session_id").cast("string")),
-        event_time=before_snapshot(),
+        event_time=just_before("taken_at"),
         event_type=F.lit("WAIT_STARTED"),
         queue=F.col("queue"),
         session_id=F.col("session_id"),
     )
 
 
-def before_snapshot() -> Column:
-    """When untimed facts happened."""
-    return F.timestamp_micros(F.unix_micros("taken_at") - F.lit(1))
-
-
 def _before_taken_at(time: str) -> Column:
     """The time of a row, before taken_at: views are read one after the other, so it may be later."""
-    return F.least(F.col(time), before_snapshot())
+    return F.least(F.col(time), just_before("taken_at"))
 
 
 def row_id(*parts: Column) -> Column:
