@@ -1,9 +1,7 @@
 """The contract of `pipelines/engine` on Apache Spark: what both engines do, and what they do otherwise."""
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 from pipelines.engine.files import is_slow_to_open_files
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import materialized
-from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.session import open_session
 from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_jobs, small_job_settings
 from pipelines.storage.table_log import read_small_table
@@ -26,6 +23,7 @@ from tests.engine.test_files import test_a_file_is_read_and_no_other
 from tests.engine.test_frames import test_a_file_of_one_value
 from tests.engine.test_housekeeping import require_housekept
 from tests.engine.test_materialize import test_working_files_in_a_folder_of_any_name
+from tests.engine.test_ordered import test_rows_come_in_order
 from tests.engine.test_python_workers import test_every_row_is_seen_once
 from tests.engines.play import MUCH
 from tests.support.factories import at, catalog
@@ -38,6 +36,7 @@ __all__ = [
     "test_a_file_of_one_value",
     "test_every_row_is_seen_once",
     "test_no_column_looks_for_the_line_of_the_program",
+    "test_rows_come_in_order",
     "test_working_files_in_a_folder_of_any_name",
 ]
 """They hold on both engines."""
@@ -78,29 +77,6 @@ def test_kept_rows_have_columns_of_their_own(spark: SparkSession, tmp_path: Path
 
 def test_files_are_opened_at_once(spark: SparkSession) -> None:
     assert not is_slow_to_open_files(spark)
-
-
-# Python workers
-
-
-def test_python_sees_the_rows_of_a_key_in_order(spark: SparkSession) -> None:
-    """Most rows are of one key."""
-    key = F.when(F.col("id") % 10 == 0, F.col("id") % 7).otherwise(0).alias("key")
-    rows = spark.range(0, 60_000, 1, 4).select(key, F.col("id").alias("number")).orderBy(F.hash("number"))
-
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        last, found, ended = (-1, -1), 0, set[int]()
-        for batch in batches:
-            for key, number in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                found += key in ended if key != last[0] else number < last[1]
-                ended |= {last[0]} if key != last[0] else set()
-                last = key, number
-        yield pa.RecordBatch.from_arrays([pa.array([found])], ["found"])
-
-    steps_back = sort_within_keys(rows, "key", ["number"]).mapInArrow(count, "found bigint")
-    assert sum(row.found for row in steps_back.collect()) == 0
 
 
 # Sessions

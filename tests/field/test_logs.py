@@ -21,16 +21,22 @@ def trace(*rows: dict[str, Any]) -> str:
     return "\n".join([TRACE.splitlines()[0], *lines, ""])
 
 
-@pytest.fixture(scope="module")
-def server(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    folder = tmp_path_factory.mktemp("trace")
+def server_in(folder: Path, *traces: str, instance: dict[str, Any] = INSTANCE) -> Case:
+    """A server with endpoint events, and these files of a trace."""
     for name in ("endpoints", "trace"):
         (folder / name).mkdir()
     (folder / "endpoints" / "1.csv").write_text(CREATIONS)
-    (folder / "trace" / "1.csv").write_text(TRACE)
+    for number, text in enumerate(traces, start=1):
+        (folder / "trace" / f"{number}.csv").write_text(text)
     server = Case(folder)
-    server.set_catalog(INSTANCE)
+    server.set_catalog(instance)
     server.configure(inputs=inputs())
+    return server
+
+
+@pytest.fixture(scope="module")
+def server(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    server = server_in(tmp_path_factory.mktemp("trace"), TRACE)
     server.fold()
     return server
 
@@ -149,30 +155,21 @@ def test_what_a_log_lacks_is_exit_code_2(server: Case, changes: dict[str, Any], 
 
 
 def test_a_file_without_the_class_of_events_is_exit_code_3(session: SparkSession, tmp_path: Path) -> None:
-    server = Case(tmp_path)
-    for name in ("endpoints", "trace"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "trace" / "1.csv").write_text(trace({}).replace("EventClass,", "EventClas,"))
-    server.set_catalog(INSTANCE)
-    server.configure(inputs=inputs())
+    server = server_in(tmp_path, trace({}).replace("EventClass,", "EventClas,"))
     found = server.nightly("latest")
     assert found.code == 3
     assert "1.csv: column EventClass of the mapping is not there; did you mean 'EventClas'?" in found.err
 
 
 def test_check_says_what_a_night_does_with_odd_rows(session: SparkSession, tmp_path: Path) -> None:
-    server = Case(tmp_path)
-    for name in ("endpoints", "trace", "own"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "endpoints" / "1.csv").write_text(CREATIONS)
     begin = {"EventClass": 124, "EventSubClass": 11, "RoleName": "initiator", "GUID": SECOND}
     late = begin | {"StartTime": "99999-01-01T00:00:00Z"}
-    (tmp_path / "trace" / "1.csv").write_text(trace(begin | {"StartTime": "2026-11-20 10:00:00"}, late))
+    server = server_in(tmp_path, trace(begin | {"StartTime": "2026-11-20 10:00:00"}, late))
+    (tmp_path / "own").mkdir()
     (tmp_path / "own" / "1.csv").write_text("at,handle\n2026-11-20 10:00:00,H1\n,H1\n")
     constants = {"instance": "SQL1", "database": "Claims", "event_type": "SENT", "message_type": "T"}
     columns: dict[str, Any] = {name: {"value": value} for name, value in constants.items()}
     columns |= {"event_time": "at", "conversation_handle": "handle", "message_sequence_number": {"value": 0}}
-    server.set_catalog(INSTANCE)
     own = {"path": "own", "format": "csv", "columns": columns}
     server.configure(inputs=inputs() | {"message_events": own})
     told = [line for line in server.job("check").out.splitlines() if ": row " in line]
@@ -200,10 +197,6 @@ def test_a_transaction_ends_on_the_server_also_where_its_database_has_another_na
     session: SparkSession, tmp_path: Path
 ) -> None:
     """The end of one row comes with it, that of the other a night later."""
-    server = Case(tmp_path)
-    for name in ("endpoints", "trace"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "endpoints" / "1.csv").write_text(CREATIONS)
     ended = {"EventClass": 124, "EventSubClass": 2, "GUID": CONVERSATION, "RoleName": "target"}
     rows = [
         ended | {"StartTime": "2026-11-20 10:00:00", "TransactionID": 901},
@@ -211,8 +204,8 @@ def test_a_transaction_ends_on_the_server_also_where_its_database_has_another_na
         ended | {"StartTime": "2026-11-20 10:00:02", "TransactionID": 902},
         {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:03", "TransactionID": 902},
     ]
-    server.set_catalog(INSTANCE | {"name": "CLAIMSAG"})
-    server.configure(inputs=inputs(), aliases={"CLAIMSAG": ["SQL1.Claims", "SQL2.Claims"]})
+    server = server_in(tmp_path, instance=INSTANCE | {"name": "CLAIMSAG"})
+    server.configure(aliases={"CLAIMSAG": ["SQL1.Claims", "SQL2.Claims"]})
     found = []
     for night, lines in enumerate((rows[:3], rows[3:])):
         (tmp_path / "trace" / f"{night}.csv").write_text(trace(*lines))
@@ -224,12 +217,8 @@ def test_a_transaction_ends_on_the_server_also_where_its_database_has_another_na
 
 def test_an_end_that_came_before_its_rows_does_not_count(session: SparkSession, tmp_path: Path) -> None:
     """A row whose end an earlier night has read waits, and is rejected after 31 days."""
-    server = Case(tmp_path)
-    for name in ("endpoints", "trace"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "endpoints" / "1.csv").write_text(CREATIONS)
-    server.set_catalog(INSTANCE)
-    server.configure(inputs=inputs(), quality={"max_rejected_share": 1})
+    server = server_in(tmp_path)
+    server.configure(quality={"max_rejected_share": 1})
     commit = {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:01", "TransactionID": 901}
     ended = {"EventClass": 124, "EventSubClass": 2, "GUID": CONVERSATION, "RoleName": "target"}
     row = ended | {"StartTime": "2026-11-20 10:00:00", "TransactionID": 901}

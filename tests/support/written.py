@@ -39,13 +39,14 @@ def endpoint(conversation: str = "c1", is_initiator: bool = True, **changes: Any
     }
 
 
+OF_AN_HOUR = {"as_of": at(60), "as_of_key": as_of_key(at(60)), "instance": "SQL1", "database": "A"}
+"""The place of rows that describe 13:00."""
+
+
 def received(queue: str, position: int | None, **changes: Any) -> Row:
     """A message that is ready in a queue of SQL1.A at 13:00; null as its position means a locked group."""
     return {
-        "as_of": at(60),
-        "as_of_key": as_of_key(at(60)),
-        "instance": "SQL1",
-        "database": "A",
+        **OF_AN_HOUR,
         "queue": queue,
         "message_id": f"{queue}/{position}",
         "position": position,
@@ -68,12 +69,9 @@ def received(queue: str, position: int | None, **changes: Any) -> Row:
 def sent(position: int, **changes: Any) -> Row:
     """A message that waits for transmission from SQL1.A at 13:00."""
     return {
-        "as_of": at(60),
-        "as_of_key": as_of_key(at(60)),
-        "instance": "SQL1",
+        **OF_AN_HOUR,
         "message_id": f"m{position}",
         "position": position,
-        "database": "A",
         "conversation_id": "c",
         "sent_by_initiator": True,
         "message_type": "Order",
@@ -112,10 +110,7 @@ def ended_run(run_id: str, as_of: datetime, status: str = "succeeded", **changes
 def group(queue: str, messages: int = 1, **changes: Any) -> Row:
     """A group that is ready in a queue of SQL1.A at 13:00; its messages came a minute apart, up to noon."""
     return {
-        "as_of": at(60),
-        "as_of_key": as_of_key(at(60)),
-        "instance": "SQL1",
-        "database": "A",
+        **OF_AN_HOUR,
         "queue": queue,
         "conversation_group_id": f"{queue} {messages}",
         "priority": 5,
