@@ -142,19 +142,23 @@ def test_a_name_that_is_not_known_may_be_that_of_a_rule(draw: Draw) -> None:
         gone   | Iron     | Orders        | Stock          | 6     | 12:00
         late   | -        | -             | Stock          | 2     | -
     """)
-    kinds = draw.rows(KINDS, **{**NAMES, "remote_service": ""})("""
-        contract | local_service
-        Gold     | Orders
-        Iron     | Orders
-        Tin      | Other
-        -        | Orders
-    """).na.fill("")
+    kinds = draw.rows(KINDS, **NAMES)("""
+        contract | local_service | remote_service
+        Gold     | Orders        | ''
+        Iron     | Orders        | ''
+        Tin      | Other         | ''
+        ''       | Orders        | ''
+        ''       | Orders        | Stock
+        ''       | Orders        | Other
+    """)
     decided = with_priority(kinds.withColumn("created_at", F.lit(at(0))), rules)
-    found = undecided(decided, rules).select("contract", "local_service")
+    found = undecided(decided, rules).select("contract", "local_service", "remote_service")
     assert sorted(map(tuple, found.collect())) == [
-        ("", "Orders"),  # stock or late
-        ("Gold", "Orders"),  # stock; of iron, gone stands no more
-        ("Tin", "Other"),  # late
+        ("", "Orders", ""),  # stock or late
+        ("", "Orders", "Other"),  # orders or iron
+        ("", "Orders", "Stock"),  # stock
+        ("Gold", "Orders", ""),  # stock; of iron, gone stands no more
+        ("Tin", "Other", ""),  # late
     ]
     ahead = rules.where("name <> 'stock'")
     found = undecided(with_priority(decided.drop("priority", "rule_name", "ladder_step"), ahead), ahead)
