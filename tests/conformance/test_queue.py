@@ -47,8 +47,8 @@ def table(rows: Iterable[Row]) -> pa.Table:
     )
 
 
-def play(rows: pa.Table, tolerance: int = 10, *, has_queue_events: bool = True) -> Queue:
-    queue = Queue(start=0, tolerance=tolerance, has_queue_events=has_queue_events)
+def play(rows: pa.Table, tolerance: int = 10) -> Queue:
+    queue = Queue(start=0, tolerance=tolerance, has_queue_events=True)
     queue.play([rows[name].to_pylist() for name in ("position", *PAYLOAD)])
     queue.finish()
     return queue

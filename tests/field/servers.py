@@ -34,12 +34,10 @@ def read_csv(path: Path) -> Table:
         return list(csv.reader(file))
 
 
-def text_of(
-    table: Table, separator: str = ",", *, quoting: int = csv.QUOTE_MINIMAL, line_end: str = "\r\n"
-) -> str:
+def text_of(table: Table, *, line_end: str = "\r\n") -> str:
     """A table as CSV."""
     out = io.StringIO()
-    csv.writer(out, delimiter=separator, quoting=quoting, lineterminator=line_end).writerows(table)
+    csv.writer(out, lineterminator=line_end).writerows(table)
     return out.getvalue()
 
 

@@ -29,8 +29,8 @@ def found(
     return list(lint_static(history_of(*statements), of or catalog(TWO), moment=moment))
 
 
-def codes(*statements: RuleStatement, of: Catalog | None = None) -> list[tuple[str, str | None]]:
-    return sorted((finding.code.id, finding.rule) for finding in found(*statements, of=of))
+def codes(*statements: RuleStatement) -> list[tuple[str, str | None]]:
+    return sorted((finding.code.id, finding.rule) for finding in found(*statements))
 
 
 def only(code: FindingCode, *statements: RuleStatement, of: Catalog | None = None) -> list[str]:

@@ -24,8 +24,9 @@ def views() -> dict[str, tuple[int, str, str]]:
     return {_text(view): (int(phase), _text(columns), _text(source)) for phase, view, columns, source in rows}
 
 
-def statement_of(view: str, queue: str = "[dbo].[TargetQueue]") -> str:
+def statement_of(view: str) -> str:
     """The statement that reads a view, put together as the script does."""
+    queue = "[dbo].[TargetQueue]"
     _, select_list, from_clause = views()[view]
     is_queue = view == "queue"
     counted = {"queue": "other_statuses", "conversation_endpoints": "system_rows"}.get(view)

@@ -50,14 +50,12 @@ class Draw:
         columns = [line.strip().split("|") for line in drawing.splitlines() if line.strip()]
         return self("\n".join("|".join(row) for row in zip(*columns, strict=True)))
 
-    def require(
-        self, found: DataFrame, types: Types = "", *, in_order: bool = False
-    ) -> Callable[[str], None]:
+    def require(self, found: DataFrame, types: Types = "") -> Callable[[str], None]:
         """Require that a frame has the drawn rows; of its columns the drawn ones count."""
 
         def require(drawing: str) -> None:
             expected = self(drawing, types)
-            assert_same(found.select(*expected.columns), expected, in_order=in_order)
+            assert_same(found.select(*expected.columns), expected)
 
         return require
 

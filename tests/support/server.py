@@ -1,7 +1,7 @@
 """The naive model's state at a moment, written as the views that a server would show."""
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -222,19 +222,12 @@ def declaration(path: str, place: Place, taken_at: datetime, format: str, comple
     return {"path": path, **where, "format": format, "complete": complete}
 
 
-def snapshots(
-    folder: Path,
-    views: Mapping[Place, Views],
-    taken_at: datetime,
-    *formats: str,
-    complete: Callable[[str], bool] = lambda view: False,
-) -> list[Row]:
+def snapshots(folder: Path, views: Mapping[Place, Views], taken_at: datetime, *formats: str) -> list[Row]:
     """Write the views of every database, in these formats by turns, and say where they are in settings."""
     declared = []
     for number, (place, of_place) in enumerate(views.items()):
         format = formats[number % len(formats)]
         name = f"snap/{taken_at:%H%M%S%f}-{number}"
         write_views(folder / name, of_place, format)
-        whole = [view for view in of_place if complete(view)]
-        declared.append(declaration(name, place, taken_at, format, whole))
+        declared.append(declaration(name, place, taken_at, format, []))
     return declared

@@ -34,11 +34,11 @@ def _honoring(taken_at: datetime, *, is_on: bool) -> ServerSnapshot:
     return _snapshot(taken_at, databases=[{"name": "B", "is_honor_broker_priority_on": is_on}])
 
 
-def _bound(taken_at: datetime, queue: int, *, complete: tuple[str, ...] = ()) -> ServerSnapshot:
+def _bound(taken_at: datetime, queue: int) -> ServerSnapshot:
     """A capture with queues Q and R, and service S bound to the first or the second."""
     queues = [QUEUE, {**QUEUE, "object_id": 2, "name": "R"}]
     services = [{"service_id": 1, "name": "S", "service_queue_id": queue}]
-    return _snapshot(taken_at, complete=complete, service_queues=queues, services=services)
+    return _snapshot(taken_at, service_queues=queues, services=services)
 
 
 def _rows(*snapshots: ServerSnapshot) -> list[tuple[Any, ...]]:
