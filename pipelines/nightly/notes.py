@@ -11,11 +11,12 @@ from pipelines.activation.read import unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count, format_queue
 from pipelines.questions.open_messages import RECEIVE, read_open
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.view import describe_statuses
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first, collect_rows
 from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.snapshots.newest import read_latest_statuses
 from pipelines.storage.warehouse import Warehouse
@@ -113,9 +114,12 @@ def _status_notes(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
 
 
 def _rejected_notes(warehouse: Warehouse, _: datetime) -> Iterator[str]:
-    counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
-    for row in collect_rows(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
+    counts = F.count(F.lit(1)).alias("rejected")
+    counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(counts)
+    ordered = counted.orderBy(F.desc("rejected"), "source", "reason")
+    first, sums = collect_first(ordered, 1, "rejected")
+    for row in first:
         yield (
-            f"{row['rows']:,} rows of {row['source']} were rejected ({row['reason']}): table rejected_events "
-            "has them all"
+            f"{format_count(sums['rejected'], 'rejected row')} so far, {row['rejected']:,} of them of "
+            f"{row['source']} ({row['reason']}): {command_line('rejected')}"
         )

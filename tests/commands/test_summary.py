@@ -94,7 +94,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         "SQL1.A.OrderQueue: OrderQueue: one more reader would help",
         "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 later "
         "messages are ahead of it",
-        "2 rows of message_events were rejected (message_id is null): table rejected_events has them all",
+        "3 rejected rows so far, 2 of them of message_events (message_id is null): priorities rejected",
     ]
     lines = text.splitlines()
     assert lines[0].endswith("is stopped. 3 messages are not matched to a queue.")
