@@ -114,14 +114,15 @@ class Occurrence:
         """Whether the messages wait to be sent."""
         return self.kind == "transmission"
 
-    @property
-    def more(self) -> str:
-        """What tells of how many messages the first row of details is not."""
+    def more(self, what: str = "kinds") -> str:
+        """What tells of how many messages the first row of details is not; of what the rows are."""
         if len(self.details) < 2:
             return ""
         others = self.messages - self.first["messages"]
         return (
-            f" (and {format_count(others, 'message')} of other kinds)" if others > 0 else " (and more kinds)"
+            f" (and {format_count(others, 'message')} of other {what})"
+            if others > 0
+            else f" (and more {what})"
         )
 
     def count(self, verb: str = "") -> str:

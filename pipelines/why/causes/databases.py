@@ -30,7 +30,7 @@ class BrokerDisabled(Cause):
         return (
             f"{at.count_first('wait')}, and Service Broker is off in {format_database_of(at.first)} "
             f"(is_broker_enabled 0, snapshot of {format_time(at.first['seen_at'])}): what it sends stays in "
-            f"its transmission queue, and nothing is delivered to it{at.more}"
+            f"its transmission queue, and nothing is delivered to it{at.more('databases')}"
         )
 
     def action(self, at: Occurrence) -> str:

@@ -72,7 +72,7 @@ class GroupLocked(Cause):
         since = f"since {format_time(lock['since'])}" if lock["since"] else f"({SINCE_UNKNOWN})"
         return (
             f"{at.count('wait')} in groups that open transactions lock: group {group} by transaction "
-            f"{transaction}{session} {since}{at.more}"
+            f"{transaction}{session} {since}{at.more('groups')}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -106,7 +106,7 @@ class MonitorDropped(OfReaders):
     def sentence(self, at: Occurrence) -> str:
         return (
             f"{at.count('wait')} in {format_queue_of(at.first)}, whose monitor is DROPPED (snapshot of "
-            f"{format_time(at.first['seen_at'])}): it starts no reader{at.more}"
+            f"{format_time(at.first['seen_at'])}): it starts no reader{at.more('queues')}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -130,7 +130,7 @@ class MonitorMissing(MonitorDropped):
     def sentence(self, at: Occurrence) -> str:
         return (
             f"{at.count('wait')} in {format_queue_of(at.first)}; its activation is on, and it has no queue "
-            f"monitor (snapshot of {format_time(at.first['seen_at'])}){at.more}"
+            f"monitor (snapshot of {format_time(at.first['seen_at'])}){at.more('queues')}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -179,7 +179,7 @@ class QueueOff(Cause):
         behind = f"; message {poison} was rolled back five times or more" if poison else ""
         where = {"receive": "in", "transmission": "for"}.get(at.kind or "", "in or for")
         name = format_queue_of(queue)
-        return f"{at.count_first('wait')} {where} queue {name}, which {is_off}{behind}{at.more}"
+        return f"{at.count_first('wait')} {where} queue {name}, which {is_off}{behind}{at.more('queues')}"
 
     def action(self, at: Occurrence) -> str:
         if not at.messages:
@@ -221,7 +221,7 @@ class NotReceived(OfReaders):
         known = f"the last RECEIVE was at {format_time(last)}" if last else "no RECEIVE is known"
         return (
             f"nothing was received from {format_queue_of(queue)} since {at.count_first()} arrived ({known}): "
-            f"{SILENCE[queue['reason']]}{at.more}"
+            f"{SILENCE[queue['reason']]}{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -314,7 +314,7 @@ class TooManyTasks(OfReaders):
         )
         return (
             f"{at.count('wait')} in {format_queue_of(queue)}, where {queue['tasks_running']:,} activated "
-            f"tasks run and MAX_QUEUE_READERS is {queue['max_readers']:,}{because}{at.more}"
+            f"tasks run and MAX_QUEUE_READERS is {queue['max_readers']:,}{because}{at.more('queues')}"
         )
 
     def action(self, at: Occurrence) -> str:

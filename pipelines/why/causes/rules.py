@@ -55,7 +55,7 @@ class RuleNewerThanEndpoint(Cause):
         began = _began(at, rule, "began", "was first seen")
         return (
             f"{_hold(at)}: rule {rule['rule']!r} would give {rule['level']}, but it {began}, after these "
-            f"conversations{at.more}"
+            f"conversations{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -79,7 +79,7 @@ class RuleChangedSince(Cause):
         change = "other rules held when the conversations began"
         if rule["since"]:
             change = f"the rules {_began(at, rule, 'changed', 'were first seen so')}"
-        return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more}"
+        return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more()}"
 
     def action(self, at: Occurrence) -> str:
         return _drain_first(at)
@@ -112,7 +112,7 @@ class NearMiss(Cause):
         return (
             f"{at.count_first()} would have level {rule['level']} by rule {rule['rule']!r}, but the rule's "
             f"{rule['criterion'].replace('_', ' ')} is {rule['rule_has']!r}, and the endpoint's is "
-            f"{rule['endpoint_has']!r}{at.more}"
+            f"{rule['endpoint_has']!r}{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -152,7 +152,7 @@ class OtherSideOnly(Cause):
         return (
             f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} "
             f"{_fits(ends)} their endpoint{_when(ends)}; the other endpoint, in {other}, has "
-            f"{ends['other_level']} by {ends['other_rule']!r}{at.more}"
+            f"{ends['other_level']} by {ends['other_rule']!r}{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -189,7 +189,7 @@ class MoreSpecificRule(Cause):
         return (
             f"{at.count_first('have')} the level of rule {rules['winning_rule']!r} "
             f"({rules['winning_level']}, step {rules['winning_step']}), which goes before rule "
-            f"{rules['rule']!r} ({rules['level']}, step {rules['step']}){at.more}"
+            f"{rules['rule']!r} ({rules['level']}, step {rules['step']}){at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -221,7 +221,7 @@ class NoRule(Cause):
         return (
             f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(at.first)} "
             f"{_fits(at.first)}{_when(at.first)}, while others beside them have a higher level by a rule"
-            f"{at.more}"
+            f"{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:

@@ -38,7 +38,7 @@ class HonorOff(Cause):
     def sentence(self, at: Occurrence) -> str:
         return (
             f"{at.count_first('wait')} to be sent as if at level {DEFAULT_LEVEL}; their own is higher, but "
-            f"HONOR_BROKER_PRIORITY is off in {format_database_of(at.first)}{at.more}"
+            f"HONOR_BROKER_PRIORITY is off in {format_database_of(at.first)}{at.more('databases')}"
         )
 
     def action(self, at: Occurrence) -> str:
