@@ -116,6 +116,16 @@ def column(head: str, kind: Kind, key: str, *, is_detail: bool = False) -> Colum
     return Column(head, kind, lambda row: row[key], (key,), is_detail=is_detail)
 
 
+def second_column(head: str, key: str) -> Column:
+    """Make a column of moments without fractions; the page has moments as text, and cuts them itself."""
+
+    def value(row: Row) -> Any:
+        moment = row[key]
+        return moment.replace(microsecond=0) if isinstance(moment, datetime) else moment
+
+    return Column(head, "moment", value, (key,))
+
+
 def place_column(head: str, keys: Sequence[str] = PLACE) -> Column:
     """Make a column of a name with what it belongs to."""
     return Column(head, "place", lambda row: tuple(row[key] for key in keys), keys)

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import KIND
 from pipelines.conformance.links import LINK
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first, collect_rows
 from pipelines.storage.histories import RuleSnapshots
 from schemas.keys import QUEUE
 
@@ -27,7 +27,7 @@ def report_levels(
     Returns:
         `endpoints`: the number of all endpoints, of comparable ones (`logged`), of `differing` ones among
         these, and `of_server`; `levels`: rows, and whether only a snapshot shows the version that explains
-        (`first_seen`).
+        (`first_seen`); `levels_in_all`: `rows` and `endpoints` without a limit.
     """
     counts_of = {
         "endpoints": F.lit(True),
@@ -40,6 +40,7 @@ def report_levels(
     counts = {name: count or 0 for name, count in totals.items()}
     counts["logged"] -= of_server["of_server"]
     differing = levels.where("explanation is not null").orderBy(F.desc("endpoints"), *KIND)
+    first, in_all = collect_first(differing, limit, "endpoints")
     return {
         "endpoints": {**counts, **of_server},
         "levels": [
@@ -48,8 +49,9 @@ def report_levels(
                 "first_seen": row["explaining_valid_from"]
                 in (shown or {}).get((row["instance"], row["database"]), ()),
             }
-            for row in collect_rows(differing.limit(limit))
+            for row in first
         ],
+        "levels_in_all": in_all,
     }
 
 
@@ -74,21 +76,24 @@ def report_receives(
     """
     names = ("decisions", "with_choice", "conforming")
     [counts] = collect_rows(receives.agg(*[F.sum(name).alias(name) for name in names]))
-    worst = deviations.orderBy(*worst_first())
+    queues, queues_in_all = collect_first(receives.orderBy(F.desc("passed"), *QUEUE), limit, None)
+    worst, worst_in_all = collect_first(deviations.orderBy(*worst_first()), limit, None)
     return {
         "receives": {name: count or 0 for name, count in counts.items()},
         "has_queue_events": has_queue_events,
         "silent_queues": len(silent),
         "has_receives": bool(counts["decisions"]) or find_receives(),
-        "queues": collect_rows(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
+        "queues": queues,
+        "queues_in_all": queues_in_all,
         "deviations": [
             {
                 **row,
                 "locks_known": has_queue_events
                 and (row["instance"], row["database"], row["queue"]) not in silent,
             }
-            for row in collect_rows(worst.limit(limit))
+            for row in worst
         ],
+        "deviations_in_all": worst_in_all,
     }
 
 
@@ -113,9 +118,12 @@ def report_overtaken(links: DataFrame, sends: DataFrame, *, limit: int) -> dict[
         sends: `conformance_sends`; the report adds their share of all that could be compared.
         limit: rows of each part.
     """
-    of_instances = collect_rows(sends.orderBy(F.desc("inversions"), "instance").limit(limit))
+    of_instances, sends_in_all = collect_first(sends.orderBy(F.desc("inversions"), "instance"), limit, None)
+    of_links, links_in_all = collect_first(links.orderBy(F.desc("inversions"), *LINK), limit, None)
     return {
-        "links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit)),
+        "links": of_links,
+        "links_in_all": links_in_all,
+        "sends_in_all": sends_in_all,
         "sends": [
             {**row, "share": row["messages"] / row["all_messages"] if row["all_messages"] else None}
             for row in of_instances

@@ -5,8 +5,8 @@ from typing import Any
 
 from pipelines.blocks.tables import KIND_COLUMNS, Column, Table, column, place_column
 from pipelines.config.instants import format_instant
-from pipelines.console.tables import print_answer
-from pipelines.console.terminal import open_console
+from pipelines.console.tables import print_answer, print_cut
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_queue
 
 QUEUES = Table(
@@ -132,14 +132,18 @@ def print_conformance(report: Mapping[str, Any], *, wide: bool = False) -> None:
     console = open_console(wide=wide)
     console.write_line(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold")
     console.write_line(receives_sentence(report), style="bold")
-    for table, rows in ((LEVELS, report["levels"]), (QUEUES, report["queues"])):
-        if rows:
-            print_answer(console, table, rows)
+    _print_parts(console, report, {"levels": LEVELS, "queues": QUEUES})
     for row in report["deviations"]:
         console.write_line(f"- {deviation_sentence(row)}")
-    for table, rows in ((LINKS, report["links"]), (SENDS, report["sends"])):
-        if rows:
-            print_answer(console, table, rows)
+    print_cut(console, report["deviations"], report["deviations_in_all"], "receive")
+    _print_parts(console, report, {"links": LINKS, "sends": SENDS})
+
+
+def _print_parts(console: Terminal, report: Mapping[str, Any], tables: Mapping[str, Table]) -> None:
+    for part, table in tables.items():
+        if report[part]:
+            print_answer(console, table, report[part])
+            print_cut(console, report[part], report[f"{part}_in_all"], "row")
 
 
 def receives_sentence(report: Mapping[str, Any]) -> str:

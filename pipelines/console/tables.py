@@ -1,7 +1,7 @@
 """Write a table on the terminal, as wide as it allows: nothing is cut off, no word is broken inside."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from pipelines.blocks.tables import Column, Id, Row, Table
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.terminal import Terminal, escape_line
-from pipelines.console.wording import FORMATS, shorten_each
+from pipelines.console.wording import FORMATS, format_count, shorten_each
 
 BREAKS = re.compile(r"(?<=\s)(?!\s)|(?<=\w[/._-])(?![\s/._-])(?!(?<=\d[/._-])\d)")
 """Where a text may be broken: behind blanks and the signs between words of a name, but not between digits."""
@@ -128,6 +128,23 @@ def _write(column: Column, value: Any) -> Any:
         return value if isinstance(value, Id) else Id(column.head, value)
     text = FORMATS[column.kind](value)
     return text if column.kind == "word" else Figure(text)
+
+
+def print_cut(
+    console: Terminal,
+    rows: Sequence[Row],
+    in_all: Mapping[str, int],
+    noun: str,
+    command: str = "--limit prints more",
+) -> None:
+    """Print how many rows are left out, with their sums, and what shows them; nothing if none are."""
+    if more := in_all["rows"] - len(rows):
+        sums = [
+            f", {format_count(total - sum(row[name] for row in rows), name.removesuffix('s'))}"
+            for name, total in in_all.items()
+            if name != "rows"
+        ]
+        console.write_line(f"  and {format_count(more, f'more {noun}')}{''.join(sums)}: {command}")
 
 
 def _print_sheet(console: Terminal, title: str, sheet: Sheet) -> None:

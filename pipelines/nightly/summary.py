@@ -5,19 +5,18 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.blocks.tables import Column, Table, column
+from pipelines.blocks.tables import Column, Table, column, second_column
 from pipelines.changes.view import describe_changes
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
-from pipelines.console.tables import print_answer
+from pipelines.console.tables import print_answer, print_cut
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import finding_lines, format_count
 from pipelines.expectations.view import print_expectations
 from pipelines.nightly.report import read_summary
 from pipelines.questions.tables import INPUTS
 from pipelines.questions.view import (
-    print_cut,
     print_received,
     print_sent,
     print_statuses,
@@ -42,7 +41,7 @@ WAITING = Table(
         # Of locked groups and of queues that are off; of an instance, those that wait for such a queue.
         Column("Held by a lock or a queue that is off", "count", lambda row: row["held"] or None, ("held",)),
         column("Highest level", "level", "level"),
-        Column("Oldest since", "moment", lambda row: row["oldest"].replace(microsecond=0), ("oldest",)),
+        second_column("Oldest since", "oldest"),
     ],
 )
 

@@ -13,7 +13,7 @@ from pipelines.ingest.snapshots.view_events import CLOSED, ERROR, SYSTEM
 from pipelines.questions.endpoint_states import FAR_END_STATE, find_shown_states
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first, collect_rows
 from pipelines.storage.pruned_days import require_days_before, require_left
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, MESSAGES
@@ -421,7 +421,8 @@ def report_leaks(
         covers), `unread` (queue, and conversations that wait for their EndDialog or Error to be read in it),
         `kinds` (`count_leaks`, the oldest first), `groups` (`group_leaks`, the largest first) with their
         number `groups_in_all`, and `oldest` (`find_leaks`). Kinds, groups and the oldest have the endpoints
-        of unknown traffic, too. `full_captures`: `read_full_views`.
+        of unknown traffic, too. `unread_in_all`, `kinds_in_all` and `oldest_in_all` are without a limit.
+        `full_captures`: `read_full_views`.
     """
     with warehouse.materialized(read_leaks(warehouse, as_of, days=days, grace=grace)) as found:
         states = count_states(found)
@@ -429,6 +430,11 @@ def report_leaks(
         unread = listed.where(F.col("reason").isin(*OF_STATE.values()) & F.col("unread_since").isNotNull())
         conversations = F.count_distinct("conversation_id").alias("conversations")
         largest = [F.desc("endpoints"), *map(F.col, LEAK_KEY)]
+        of_queues = unread.groupBy(*QUEUE).agg(conversations).orderBy(F.desc("conversations"), *QUEUE)
+        unread_first, unread_in_all = collect_first(of_queues, limit, "conversations")
+        kinds, kinds_in_all = collect_first(
+            count_leaks(listed, as_of=as_of).orderBy(*leak_order()), limit, "endpoints"
+        )
         groups = group_leaks(listed, as_of=as_of)
         return {
             "as_of": as_of,
@@ -444,16 +450,16 @@ def report_leaks(
             "traffic_not_known": sum(
                 row["endpoints"] for row in states if row["reason"] == TRAFFIC_NOT_KNOWN
             ),
-            "unread": collect_rows(
-                unread.groupBy(*QUEUE)
-                .agg(conversations)
-                .orderBy(F.desc("conversations"), *QUEUE)
-                .limit(limit)
-            ),
-            "kinds": collect_rows(count_leaks(listed, as_of=as_of).orderBy(*leak_order()).limit(limit)),
+            "unread": unread_first,
+            "unread_in_all": unread_in_all,
+            "kinds": kinds,
+            "kinds_in_all": kinds_in_all,
             "groups": collect_rows(groups.orderBy(*largest).limit(limit)),
             "groups_in_all": groups.count(),
             "oldest": collect_rows(listed.orderBy("created_at", *SIDE).limit(limit)),
+            "oldest_in_all": {
+                "rows": sum(row["endpoints"] for row in states if row["reason"] != SINCE_NOT_KNOWN)
+            },
             "full_captures": read_full_views(warehouse, as_of, limit=limit),
         }
 

@@ -15,6 +15,7 @@ from pipelines.blocks.tables import (
     age_column,
     column,
     place_column,
+    second_column,
 )
 from pipelines.ingest.reasons import explain_reason
 from pipelines.questions.open_messages import RECEIVE, Schedule
@@ -41,16 +42,6 @@ def _rule(row: Row) -> str:
     if row["rule_name"] is not None:
         return str(row["rule_name"])
     return "level of the server" if row["level"] is None else "default, no rule matched"
-
-
-def _second(name: str) -> Callable[[Row], Any]:
-    """A moment without fractions of its second; the page has moments as text, and cuts them itself."""
-
-    def value(row: Row) -> Any:
-        moment = row[name]
-        return moment.replace(microsecond=0) if isinstance(moment, datetime) else moment
-
-    return value
 
 
 def _candidates(row: Row) -> str | None:
@@ -83,8 +74,8 @@ RULES = Table(
         column("Conversations", "count", "conversations", is_detail=True),
         column("Messages of the night", "count", "messages"),
         column("Open messages", "count", "open_messages"),
-        Column("Last used", "moment", _second("last_use"), ("last_use",)),
-        Column("Candidates", "text", _candidates, ("candidates",), is_detail=True),
+        second_column("Last used", "last_use"),
+        Column("Candidates", "name", _candidates, ("candidates",), is_detail=True),
     ],
     first="first rule versions by database and name",
 )
@@ -124,21 +115,6 @@ DIFFERENCES = {
     ),
 }
 """The tables of differences, by their keys in the answer."""
-LEAKING = Table(
-    "leaking",
-    "The oldest of them",
-    [
-        column("Age in days", "count", "age_days"),
-        column("Created by", "name", "created_by"),
-        column("State", "name", "state"),
-        column("Why", "word", "reason"),
-        column("Since", "moment", "since"),
-        place_column("Service", ("instance", "database", "local_service")),
-        column("Contract", "name", "contract"),
-        column("Handle", "id", "conversation_handle"),
-        column("Last traffic", "moment", "last_traffic"),
-    ],
-)
 INPUTS = Table(
     "inputs",
     "Events so far",
@@ -151,6 +127,25 @@ INPUTS = Table(
         Column("Pending", "count", lambda row: row.get("pending") or None),
     ],
 )
+
+
+def make_leaking_table(as_of: datetime) -> Table:
+    """Make the table of single endpoints that leak, the oldest first."""
+    return Table(
+        "leaking",
+        "The oldest of them",
+        [
+            age_column("Age", "created_at", as_of),
+            column("Created by", "name", "created_by"),
+            column("State", "name", "state"),
+            column("Why", "word", "reason"),
+            second_column("Since", "since"),
+            place_column("Service", ("instance", "database", "local_service")),
+            column("Contract", "name", "contract"),
+            column("Handle", "id", "conversation_handle"),
+            second_column("Last traffic", "last_traffic"),
+        ],
+    )
 
 
 def _with_remark(base: Column, key: str, remark: Callable[[Row], str | None]) -> Column:

@@ -11,19 +11,19 @@ from pipelines.blocks.tables import Id
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots import views
-from pipelines.console.tables import print_answer
+from pipelines.console.tables import print_answer, print_cut
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.leaks import SINCE_NOT_KNOWN, leak_sentences
 from pipelines.questions.open_messages import NAMES, SCHEDULES
 from pipelines.questions.tables import (
     DIFFERENCES,
-    LEAKING,
     RECEIVED,
     REJECTED,
     SAMPLES,
     SENT,
     make_leak_table,
+    make_leaking_table,
     make_overtaken_table,
     make_wait_table,
 )
@@ -143,14 +143,15 @@ def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
         lines.insert(0, f"No endpoint is known to leak at {at}")
     for line in lines:
         console.write_line(f"{line}.")
+    print_cut(console, report["unread"], report["unread_in_all"], "queue")
     if not report["groups"]:
         # Nothing is listed of endpoints that are in a state since an unknown moment.
         return
     title = f"Endpoints that {'leak' if report['endpoints'] else 'may leak'} at {at}"
     print_answer(console, make_leak_table(report["as_of"]).with_title(title), report["groups"])
-    if more := report["groups_in_all"] - len(report["groups"]):
-        console.write_line(f"and {format_count(more, 'more group')}")
-    print_answer(console, LEAKING, report["oldest"])
+    print_cut(console, report["groups"], {"rows": report["groups_in_all"]}, "group")
+    print_answer(console, make_leaking_table(report["as_of"]), report["oldest"])
+    print_cut(console, report["oldest"], report["oldest_in_all"], "endpoint")
 
 
 def print_waiting(
@@ -221,23 +222,6 @@ def print_statuses(console: Terminal, rows: Sequence[dict[str, Any]]) -> None:
             f"  {format_count(row['messages'], 'message')}: {row['why_still_here'] or NO_STATUS} (oldest "
             f"{format_instant(row['oldest'])}, such as {row['example_message_id']})"
         )
-
-
-def print_cut(
-    console: Terminal,
-    rows: Sequence[Row],
-    in_all: Mapping[str, int],
-    noun: str,
-    command: str = "--limit prints more",
-) -> None:
-    """Print how many rows are left out, with their sums, and what shows them; nothing if none are."""
-    if more := in_all["rows"] - len(rows):
-        sums = [
-            f", {format_count(total - sum(row[name] for row in rows), name.removesuffix('s'))}"
-            for name, total in in_all.items()
-            if name != "rows"
-        ]
-        console.write_line(f"  and {format_count(more, f'more {noun}')}{''.join(sums)}: {command}")
 
 
 def print_unresolved(

@@ -78,7 +78,7 @@ class Ages:
         yield from self.gone_lines()
         old = [
             f"{format_database(place)}: the newest {self._kind(place)} is {format_age(self.as_of - newest)} "
-            f"older than {format_instant(self.as_of)}, of {format_instant(newest)}"
+            f"older than {format_instant(self.as_of)}, of {format_instant(newest.replace(microsecond=0))}"
             for newest, place in sorted(
                 (row["newest"], (row["instance"], row["database"])) for row in self.stale
             )

@@ -24,17 +24,18 @@ def collect_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def collect_first(
-    counted: DataFrame, limit: int, summed: str = "messages"
+    counted: DataFrame, limit: int, summed: str | None = "messages"
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Collect the first rows of an ordered frame, and the number and sum of all its rows.
 
     Returns:
-        The rows, and `rows` and the summed column of the whole frame.
+        The rows, and `rows` and the summed column of the whole frame, if one is named.
     """
     rows = collect_rows(counted.limit(limit))
+    names = [] if summed is None else [summed]
     if len(rows) < limit:
-        return rows, {"rows": len(rows), summed: sum(row[summed] for row in rows)}
-    sums = F.count(F.lit(1)).alias("rows"), F.sum(summed).alias(summed)
+        return rows, {"rows": len(rows), **{name: sum(row[name] for row in rows) for name in names}}
+    sums = F.count(F.lit(1)).alias("rows"), *[F.sum(name).alias(name) for name in names]
     return rows, collect_rows(counted.agg(*sums))[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.blocks.tables import Table, column, place_column
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import command_line
-from pipelines.console.tables import print_answer
+from pipelines.console.tables import print_answer, print_cut
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
@@ -53,6 +53,7 @@ MOVES = Table(
     first="largest",
 )
 MOST_SCOPES = 8
+ALL_ROWS = "--out writes all"
 
 
 def sentence(report: Mapping[str, Any]) -> str:
@@ -131,18 +132,19 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
     if moved:
-        _print_moves(console, moved, report["largest_moves"])
+        _print_moves(console, moved, report)
     _print_findings(console, findings)
 
 
-def _print_moves(
-    console: Terminal, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
-) -> None:
+def _print_moves(console: Terminal, moved: Sequence[Mapping[str, Any]], report: Mapping[str, Any]) -> None:
     # Gains and losses are printed by level, then by queue and instance.
     for title, dimensions in ((f"{SUMMARY.title}, by level before", ("level",)), ("Where", SCOPES)):
-        rows = [row for row in moved if row["dimension"] in dimensions]
-        print_answer(console, SUMMARY.with_title(title), rows[:MOST_SCOPES])
-    print_answer(console, MOVES, largest)
+        rows = [row for row in moved if row["dimension"] in dimensions][:MOST_SCOPES]
+        in_all = sum(report["moved_in_all"].get(each, 0) for each in dimensions)
+        print_answer(console, SUMMARY.with_title(title), rows)
+        print_cut(console, rows, {"rows": in_all}, "row", ALL_ROWS)
+    print_answer(console, MOVES, report["largest_moves"])
+    print_cut(console, report["largest_moves"], report["largest_moves_in_all"], "message", ALL_ROWS)
 
 
 def _print_findings(console: Terminal, findings: Sequence[Finding]) -> None:

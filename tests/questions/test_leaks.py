@@ -19,6 +19,7 @@ from pipelines.questions.leaks import (
 )
 from pipelines.questions.view import print_leaks
 from pipelines.storage.collect import collect_rows
+from schemas.keys import QUEUE
 from tests.support.factories import at, catalog, endpoint_event, message_event
 from tests.support.frames import assert_same, frame, instant
 from tests.support.harness import Project
@@ -257,11 +258,19 @@ def test_the_job_prints_tables_and_json(leaking: Project, capsys: pytest.Capture
     report = json.loads(capsys.readouterr().out)
     assert (report["days"], report["endpoints"]) == (7, 4)
     assert [row["conversation_id"] for row in report["oldest"]] == ["half", "alone", "alone"]
+    in_all = [report[f"{part}_in_all"] for part in ("unread", "kinds", "oldest")]
+    assert in_all == [{"rows": 0, "conversations": 0}, {"rows": 3, "endpoints": 4}, {"rows": 4}]
     assert questions.LEAKS(["--config", leaking.config]) == 0
     shown = capsys.readouterr().out
     assert "4 endpoints leak: 2 in state DI (DISCONNECTED_INBOUND) as the far side" in shown
     assert "handle half too False" in shown
 
+    unread = {"unread": [{**dict.fromkeys(QUEUE, "Q"), "conversations": 5}], "as_of": at(0)}
+    print_leaks({**report, **unread, "groups": [], "unread_in_all": {"rows": 3, "conversations": 9}})
+    assert (
+        "read in Q.Q.Q.\n  and 2 more queues, 4 conversations: --limit prints more\n"
+        in capsys.readouterr().out
+    )
     print_leaks({**report, "as_of": at(0), "endpoints": 0, "states": []})
     assert capsys.readouterr().out == "No endpoint leaks at 2026-11-20T12:00:00Z.\n"
     unlisted = {

@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
+from pipelines.console.tables import print_cut
 from pipelines.console.terminal import open_console
 from pipelines.questions.transmission_status import count_statuses, kind_of_status
-from pipelines.questions.view import print_cut
 from pipelines.storage.collect import collect_first
 from tests.support.frames import assert_same, frame
 

@@ -359,6 +359,11 @@ def test_after_is_what_reassigning_would_give(
     assert result["endpoints"] == {"proposal": 2, "drift": 0}
     assert result["messages"] == {"messages": 4, "gained": 2, "lost": 2}
     assert (result["answers"], result["replaced_rules"]) == (ANSWERS, 2)
+    in_all = [result[f"{part}_in_all"] for part in ("summary", "moved", "largest_moves", "pairs")]
+    moved = {"contract": 2, "level": 2, "queue": 1, "local_service": 1}
+    assert in_all == [{"rows": 6}, moved, {"rows": 4}, {"rows": 1, "pairs": 4}]
+    assert job.main([*asked, "--limit", "1"]) == 0
+    assert "and 3 more messages: --out writes all" in capsys.readouterr().out
     assert result["sentence"] == (
         "The proposal changes the level of 2 endpoints: of 4 messages 2 come earlier and 2 later."
     )
