@@ -13,6 +13,7 @@ from pipelines.blocks.tables import AtLeast, Column, Row, Table
 from pipelines.console.wording import FORMATS, MINUS, format_number
 from pipelines.report.tables import PageData
 
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 NO_VALUE = "\u2013"
 INVISIBLE = r"\u007f-\u00a0\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 HIDDEN = re.compile(rf"\s\s|[\u0000-\u001f{INVISIBLE}]")
@@ -25,6 +26,11 @@ JOINT = re.compile(r"(?<=[^\s./_][./_])(?=[^\s./_])")
 def format_moment(instant: str) -> str:
     """Write an instant to the second; the tables of the warehouse have the rest."""
     return f"{instant[:10]} {instant[11:19]}"
+
+
+def format_moments(text: str) -> str:
+    """Write the instants in a sentence as those of tables."""
+    return INSTANT.sub(lambda found: format_moment(found[0]), text)
 
 
 def format_night(instant: str) -> str:

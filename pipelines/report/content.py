@@ -7,10 +7,8 @@ from typing import Any
 
 from pyspark.sql import Window, functions as F
 
-from pipelines.activation.queues_off import off_sentence
 from pipelines.activation.read import queues_off_at
 from pipelines.activation.view import ADVICE
-from pipelines.console.wording import format_queue
 from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import EXPECTATIONS
 from pipelines.questions.caveats import find_caveats
@@ -61,18 +59,7 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     return {
         "notes": _small_table(
             ("sentence",),
-            [
-                {"sentence": sentence}
-                for sentence in (
-                    *find_caveats(warehouse, as_of),
-                    # Those for which messages wait are findings.
-                    *(
-                        f"{format_queue(row)}: {off_sentence(row)}"
-                        for row in off
-                        if not row["messages"] + row["waiting"]
-                    ),
-                )
-            ],
+            [{"sentence": sentence} for sentence in find_caveats(warehouse, as_of)],
         ),
         "expectations": _small_table(EXPECTATIONS.keys, read_expectations(warehouse, None, as_of)),
         **_read_schedule(warehouse, as_of, RECEIVE, off),

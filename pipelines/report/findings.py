@@ -1,5 +1,6 @@
 """What the page begins with: servers, the age of their data, the verdict, and cards of findings."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,13 +13,14 @@ from pipelines.changes.view import describe_changes
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_code, format_count, format_duration, format_list
-from pipelines.report.cells import HtmlTable, format_name, make_table
+from pipelines.report.cells import HtmlTable, format_moments, format_name, make_table
 from pipelines.report.tables import PageData, PageTable
 from pipelines.storage.ages import read_ages
 from pipelines.storage.freshness import OLD
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED, split_action
+from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, ORDER, STOPPED, split_action
 from pipelines.why.report import first_findings
+from pipelines.why.teller import teller_of
 from pipelines.why.view import format_place
 
 CARDS_SHOWN = 12
@@ -101,6 +103,8 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     newest, gone = told.newest, [*told.gone_lines()]
     ages = [[*key, moment] for key, moment in sorted(newest.items(), key=lambda item: (item[1], item[0]))]
     servers = sorted({row[0] for row in (*settings.catalog.queue_rows(), *newest)})
+    more = Counter(row["severity"] for row in first.counted if row["severity"] != ORDER)
+    more.subtract(row["severity"] for row in first.told)
     changes = read_changes_before(warehouse, settings, as_of)
     changed = [] if changes is None else ["; ".join(describe_changes(changes))]
     return {
@@ -110,7 +114,18 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
         "servers": PageTable(["server"], [[name] for name in servers], len(servers)),
         "verdict": PageTable(["sentence"], [[first.verdict]], 1),
         "findings": PageTable(columns, rows, len(rows) + first.more),
+        "more_findings": PageTable(
+            ["sentence", "command"],
+            [[_say_more(more), teller_of(settings, as_of).command("why")]] if first.more else [],
+            int(first.more > 0),
+        ),
     }
+
+
+def _say_more(counts: Mapping[str, int]) -> str:
+    """How many findings have no card, by severity, the worst first."""
+    parts = [f"{counts[severity]:,} {severity}" for severity in MEANINGS if counts[severity]]
+    return f"And {sum(counts.values()):,} more ({', '.join(parts)})"
 
 
 def format_servers(data: PageData) -> str:
@@ -144,7 +159,7 @@ def _make_card(data: PageData, row: Row) -> Card:
     return Card(
         row["code"],
         row["place"],
-        f"{row['sentence'][:1].upper()}{row['sentence'][1:]}.",
+        format_moments(f"{row['sentence'][:1].upper()}{row['sentence'][1:]}."),
         format_count(row["conversations"], "conversation") if row["conversations"] else "",
         row["since"],
         format_duration(data.seconds_since(row["since"])) if row["since"] else "",

@@ -48,6 +48,7 @@ function shortenIds(heads, rows) {
 /** Say in the title what all rows share; a table that has no room leaves these columns out. */
 function moveSingleValues(mount, heads, rows) {
   const said = mount.querySelector(".shared");
+  const isNothing = (cell) => cell.querySelector(".none") !== null;
   const all = [mount.querySelector("thead tr"), ...rows];
   for (const row of all) for (const cell of row.cells) cell.classList.remove("same");
   // As the cells show it, but ids whole.
@@ -55,7 +56,7 @@ function moveSingleValues(mount, heads, rows) {
   const same = heads.map((_, index) => rows.every((row) => text(row.cells[index]) === text(rows[0].cells[index])));
   const isMoved = rows.length > 1 && same.some(Boolean) && !same.every(Boolean);
   const parts = isMoved
-    ? heads.flatMap((head, index) => (same[index] ? [`${head.textContent}: ${text(rows[0].cells[index])}`] : []))
+    ? heads.flatMap((head, index) => (same[index] && !isNothing(rows[0].cells[index]) ? [`${head.textContent}: ${text(rows[0].cells[index])}`] : []))
     : [];
   const times = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/;
   said.replaceChildren(...parts.join("; ").split(times).filter(Boolean).map((part) => (
@@ -73,7 +74,7 @@ function fit(mount, rows) {
 
 /** Shorten the ids of sentences, and keep times whole. What to do is left as it is: it is there to be pasted. */
 function fitSentences(list) {
-  const parts = /([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})|(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+  const parts = /([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})|(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/;
   const texts = [...list.querySelectorAll("p.sentence")].flatMap((item) => [...item.childNodes]);
   const short = shortIds(texts.flatMap((node) => node.data.match(new RegExp(parts, "g")) ?? []).filter((word) => !word.includes(":")));
   for (const node of texts) {

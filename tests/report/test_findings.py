@@ -33,17 +33,22 @@ KINDS = [{"text": "error 10061", "messages": 2}, {"text": "error 10060", "messag
 SENDING = {"sentence": "the server says why", "since": None, "statement": "", "details": KINDS}
 
 
-def tables(*findings: dict[str, Any], total: int = 0) -> dict[str, PageTable]:
+def tables(*findings: dict[str, Any], more: str = "") -> dict[str, PageTable]:
     rows = [list(row.values()) for row in findings]
     return {
         "servers": PageTable(["server"], [["SQL1"]], 1),
         "verdict": PageTable(["sentence"], [["1 of 2 queues is stopped."]], 1),
-        "findings": PageTable(list(FINDING), rows, total or len(rows)),
+        "findings": PageTable(list(FINDING), rows, len(rows)),
+        "more_findings": PageTable(["sentence", "command"], [[more, "priorities why"]] if more else [], 1),
     }
 
 
 def test_a_card_says_what_since_when_how_many_and_what_to_do(browser: Browser, tmp_path: Path) -> None:
-    found = tables(FINDING, {**FINDING, **SENDING, "severity": "blocked", "words": "see the text"}, total=9)
+    found = tables(
+        FINDING,
+        {**FINDING, **SENDING, "severity": "blocked", "words": "see the text"},
+        more="And 7 more (7 blocked)",
+    )
     seen = opened(browser, render_page(AS_OF, found), tmp_path)
     assert seen.find_element(By.TAG_NAME, "h1").text == "Conversation priorities of SQL1"
     assert seen.find_element(By.TAG_NAME, "h2").text == "1 of 2 queues is stopped."
@@ -66,7 +71,7 @@ def test_a_card_says_what_since_when_how_many_and_what_to_do(browser: Browser, t
     sending.find_element(By.TAG_NAME, "summary").click()
     rows = sending.find_elements(By.CSS_SELECTOR, "tbody tr")
     assert [row.text.split(" ", 1) for row in rows] == [["2", "error 10061"], ["1", "error 10060"]]
-    assert "And 7 more: priorities why shows them." in seen.find_element(By.ID, "verdict").text
+    assert "And 7 more (7 blocked): priorities why" in seen.find_element(By.ID, "verdict").text
     assert complaints(seen) == []
     assert requests(seen) == []
 
