@@ -144,7 +144,7 @@ def _not_known() -> Column:
     lacks = F.when(~F.col("has_queue_events"), "queue events").otherwise("RECEIVE and no RECEIVED")
     stand = F.when(
         F.col("ready") > 0,
-        F.concat(F.lit(" As far as is known, "), _some("ready", "message"), F.lit(" waited at its end.")),
+        F.concat(F.lit(" "), _some("ready", "message"), F.lit(" waited at the end of the window.")),
     ).otherwise("")
     of_instance = F.format_string(
         "What readers did is not known: the log has no %s of %s in the window.", lacks, "instance"

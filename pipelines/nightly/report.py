@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
 
-from pipelines.activation.queues_off import off_sentence
 from pipelines.changes.read import read_changes_before
 from pipelines.config.catalog import Catalog
 from pipelines.config.load import Settings
@@ -114,7 +113,7 @@ def read_summary(
         statuses_in_all,
         unresolved,
         leaks,
-        [*caveats, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off), *chain(*others)],
+        [*caveats, *chain(*others)],
         read_changes_before(warehouse, settings, as_of),
         tell_changes(settings, _published_before(warehouse, as_of), as_of),
         read_expectations(warehouse, settings, as_of),

@@ -109,7 +109,7 @@ SENTENCES: dict[str, dict[str, Any]] = {
         "has_queue_events": False,
     },
     """What readers did is not known: the log has no RECEIVE and no RECEIVED of SQL1 in the window.
-    As far as is known, 1 message waited at its end.""": {**UNKNOWN, "has_receives": False, "ready": 1},
+    1 message waited at the end of the window.""": {**UNKNOWN, "has_receives": False, "ready": 1},
     """What readers did is not known: one was needed for 1 min, and the log has no RECEIVED of this
     queue in the window; either none came, or the log lacks what they received.""": {
         **UNKNOWN,
