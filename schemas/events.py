@@ -44,7 +44,7 @@ class EventContract:
 
     @property
     def is_mapped(self) -> bool:
-        """Whether this is what a mapping takes of a source: texts, by other names than the files have."""
+        """Whether this is what a mapping takes of a source, by other names than the files have."""
         return bool(self.called)
 
     @property

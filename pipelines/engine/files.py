@@ -79,6 +79,11 @@ def is_slow_to_open_files(spark: SparkSession) -> bool:
     return is_embedded(spark)
 
 
+def reads_dictionaries_by_schema(spark: SparkSession) -> bool:
+    """Whether the engine reads dictionaries of texts in Parquet by a declared schema."""
+    return not is_embedded(spark)
+
+
 def refuses_invalid_text(spark: SparkSession) -> bool:
     """Whether the engine refuses a whole text file for bytes that are no UTF-8."""
     return is_embedded(spark)

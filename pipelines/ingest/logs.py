@@ -248,7 +248,7 @@ def map_log(raw: DataFrame, log: LogReading, table: str, *, has_broken: bool) ->
     frames = []
     for number, part in enumerate(log.parts(table)):
         rows = raw if has_broken and number == 0 else raw.where(~F.col("broken"))
-        frames.append(_as_whole(map_rows(rows, part, are_typed=False), part, whole))
+        frames.append(_as_whole(map_rows(rows, part), part, whole))
     others = ("broken", "unreadable", "mistyped", "raw", "time_note", "payload", "file", "class")
     return with_event_ids(union_all([each.select(*names, *others) for each in frames]), whole)
 

@@ -39,7 +39,7 @@ from pipelines.ingest.snapshots.contradictions import as_accepted
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
 from pipelines.storage.inputs.listing import InputFile, has_many_small_files
-from pipelines.storage.inputs.mapped_rows import NOTES, mapping_of, with_numbered_ids
+from pipelines.storage.inputs.mapped_rows import NOTES, SourceMapping, mapping_of, with_numbered_ids
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.text_copies import TOO_LONG
@@ -127,15 +127,17 @@ def read_new_input(
             read = materialize(read)
         read = resolve_handles(placed_events(read, warehouse.places), known, mapping)
     assert read is not None
-    if mapping is not None:
+    is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
+    is_made = mapping is not None and (not mapping.has_ids or known is not None)
+    is_read_once = format in TEXT or is_slow_to_read or is_made
+    if mapping is not None and (is_read_once or _lacks_message_ids(read, mapping)):
         read = with_message_ids(read, mapping)
     is_mapped = mapping is not None
     judged = with_reasons(read, contract, first_day=warehouse.first_day, is_mapped=is_mapped)
     rows = placed_events(judged, warehouse.places)
     waiting, notes = None, Counter[str]()
-    is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
-    if format in TEXT or is_slow_to_read or mapping is not None:
-        # Text is parsed once, and rows are mapped once. Other files are read again faster than their rows
+    if is_read_once:
+        # Text is parsed once, and ids are made once. Other files are read again faster than their rows
         # are materialized, unless they are many and small.
         rows = materialize(rows)
         if mapping is not None and not mapping.has_ids:
@@ -146,7 +148,7 @@ def read_new_input(
             rows = rows.where(~is_pending())
         few_bytes = narrow_rows(rows, contract, is_mapped=is_mapped)
     else:
-        few_bytes = materialize(narrow_rows(rows, contract))
+        few_bytes = materialize(narrow_rows(rows, contract, is_mapped=is_mapped))
     counted = count_by_day(few_bytes, is_mapped=is_mapped)
     if format == "json" and any(row.mistyped for row in counted):
         raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
@@ -155,6 +157,13 @@ def read_new_input(
         warehouse, source, contract, rows, few_bytes, counted, batch, materialize, before, format=format
     )
     return replace(found, waiting=waiting, counts=Counter(found.counts) + notes)
+
+
+def _lacks_message_ids(read: DataFrame, mapping: SourceMapping) -> bool:
+    """Whether messages lack ids: to make them, each query would read the columns of which they are made."""
+    if "message_id" not in mapping.contract.names:
+        return False
+    return not mapping.reads("message_id") or not read.where("message_id is null").isEmpty()
 
 
 def count_by_day(few_bytes: DataFrame, *, is_mapped: bool) -> list[Row]:

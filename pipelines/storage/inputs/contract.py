@@ -1,5 +1,6 @@
 """What an input lacks of its contract, said all at once."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +15,11 @@ NOT_THERE = "of the mapping is not there"
 """The words about a column that a mapping names and a file lacks."""
 WITHOUT_VALUES = ("null", "void")
 """What Parquet and Spark call the type of a column that has nulls only."""
+TAKEN = re.compile(
+    r"(?:string|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*|binary|date|timestamp|timestamp_ntz"
+    r"|null|void)"
+)
+"""Types of columns that a mapping takes."""
 
 
 def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
@@ -24,7 +30,12 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
         found: the source's types as Spark calls them, by column.
     """
     if contract.is_mapped:
-        return [said for said, _ in lacking_columns(contract, found)]
+        names = [name for name in dict.fromkeys(contract.called.values()) if name in found]
+        return [said for said, _ in lacking_columns(contract, found)] + [
+            f"column {name} is {found[name]}, {_how_to_write(found[name])}"
+            for name in names
+            if not TAKEN.fullmatch(found[name])
+        ]
     problems = []
     for column in contract.columns:
         actual = found.get(column.name)
@@ -38,6 +49,12 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
         elif actual != column.type and actual not in WIDENED.get(column.type, ()):
             problems.append(f"column {column.name} is {actual}; it must be {column.type}")
     return problems
+
+
+def _how_to_write(type: str) -> str:
+    if type.startswith("timestamp[ns"):
+        return "which no engine reads; write it as timestamp[us]"
+    return "which a mapping can't take; write it as text"
 
 
 def lacking_columns(contract: EventContract, there: Iterable[str]) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from pipelines.storage.inputs.contract import (
     raise_together,
 )
 from pipelines.storage.inputs.paths import open_unpacked
-from pipelines.storage.inputs.text import compute_once, join_names, parse_value, read_lines
+from pipelines.storage.inputs.text import compute_once, join_names, parse_value, quoted, read_lines
 from schemas import EventContract
 
 JSON_TYPES = {
@@ -207,7 +207,7 @@ def values_as_written(contract: EventContract) -> Column:
 def _read_as(contract: EventContract) -> str:
     types = {"STRING": "string", "BOOLEAN": "boolean", "BIGINT": "bigint"}
     named = {contract.in_files[column.name]: types[JSON_TYPES[column.type]] for column in contract.columns}
-    return ", ".join(f"`{name.replace('`', '``')}` {type}" for name, type in named.items())
+    return ", ".join(f"{quoted(name)} {type}" for name, type in named.items())
 
 
 def _may_mislead(contract: EventContract) -> Column:

@@ -23,7 +23,7 @@ from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.mapped_rows import SourceMapping, holds, shortest_number
 from pipelines.storage.inputs.paths import is_empty_folder, list_files
 from pipelines.storage.inputs.read import by_version, read_input
-from pipelines.storage.inputs.text import compute_once, parse_value
+from pipelines.storage.inputs.text import compute_once, given_text, parse_value
 from pipelines.storage.inputs.xml_columns import with_xml_columns
 from schemas import EventContract
 from schemas.events import OF_LOGS
@@ -240,9 +240,9 @@ def _called(log: LogReading, name: str, there: Sequence[str]) -> str | None:
 
 
 def _with_all(rows: DataFrame, log: LogReading) -> DataFrame:
-    nothing = F.lit(None).cast("string")
+    nothing, types = F.lit(None).cast("string"), dict(rows.dtypes)
     texts = {
-        alias: F.col(alias) if alias in rows.columns else nothing
+        alias: given_text(F.col(alias), types[alias]) if alias in types else nothing
         for alias in map(log.alias, log.mapping.in_file)
     }
     found = rows.select(

@@ -10,8 +10,9 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 from pipelines.config.log_mapping import MADE
 from pipelines.config.mapping import HANDLE, Condition, MappedColumn, offset_seconds
 from pipelines.config.model import EventSource
+from pipelines.storage.inputs.contract import WIDENED
 from pipelines.storage.inputs.payloads import describe_line
-from pipelines.storage.inputs.text import byte_length, join_names, parse_value
+from pipelines.storage.inputs.text import byte_length, given_text, join_names, parse_value
 from schemas import CONTRACTS, EventContract
 from schemas.events import OF_LOGS, table_of
 from schemas.ids import IDS, canonical_id
@@ -26,6 +27,8 @@ DAY = 86_400_000_000
 AMBIGUOUS, ZONE_IGNORED, NO_TIME = "ambiguous_time", "zone_ignored", "time_does_not_exist"
 NOTES = (AMBIGUOUS, ZONE_IGNORED)
 """What is counted of local times. `NO_TIME` is a reason to reject the row."""
+SHIFTED = (-62_167_219_200_000_000, 253_402_300_799_999_999)
+"""The first and the last microsecond of the years 0 to 9999: only these times are shifted to UTC."""
 DECIMAL = r"^-?[0-9]+\.[0-9]*$"
 
 
@@ -79,7 +82,7 @@ class SourceMapping:
 
     @property
     def taken(self) -> EventContract:
-        """What is read of the source: columns of text, by names that are no columns of a file."""
+        """What is read of the source, by names that are no columns of a file."""
         names = {key: alias for key, alias in self._names().items() if not key[0].startswith(MADE)}
         return EventContract(
             source=self.source,
@@ -129,13 +132,12 @@ def mapping_of(name: str, source: EventSource) -> SourceMapping | None:
     return SourceMapping(name, columns, source.where, source.zone, source.offset)
 
 
-def map_rows(rows: DataFrame, mapping: SourceMapping, *, are_typed: bool) -> DataFrame:
+def map_rows(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
     """Map the rows of a source.
 
     Args:
         rows: rows of `pipelines.storage.inputs.read` with the columns of `SourceMapping.taken`.
         mapping: the mapping.
-        are_typed: whether lengths are numbers already.
 
     Returns:
         The rows that count, in the same shape with the columns of the contract and
@@ -145,39 +147,44 @@ def map_rows(rows: DataFrame, mapping: SourceMapping, *, are_typed: bool) -> Dat
         - `file` and `class`, where the rows have them.
         event_id is null where no column has it: see `with_event_ids`.
     """
+    types = dict(rows.dtypes)
     for condition in mapping.where:
-        rows = rows.where(F.col("broken") | holds(condition, F.col(mapping.alias(condition.from_))))
-    rows = with_instant(rows, mapping)
-    texts = {
-        column.name: _text(mapping, mapping.columns[column.name], are_typed=are_typed)
+        alias = mapping.alias(condition.from_)
+        rows = rows.where(F.col("broken") | holds(condition, given_text(F.col(alias), types[alias])))
+    rows = with_instant(rows, mapping, types)
+    found = {
+        column.name: _found(mapping, mapping.columns[column.name], types)
         for column in mapping.mapped
         if column.name in mapping.columns
     }
     typed = {
-        column.name: _typed(texts[column.name], column) if column.name in texts else _nothing(column.type)
+        column.name: _typed(*found[column.name], column) if column.name in found else _nothing(column.type)
         for column in mapping.mapped
     }
     time, note = F.col("instant"), F.col("time_note")
     unreadable = {
-        column.name: texts[column.name].isNotNull() & typed[column.name].isNull()
+        column.name: found[column.name][0].isNotNull() & typed[column.name].isNull()
         for column in mapping.mapped
-        if column.type not in ("string", "timestamp") and mapping.reads(column.name)
-    } | {"event_time": texts["event_time"].isNotNull() & time.isNull() & note.isNull()}
-    is_whole = ~F.col("broken")
-    is_odd = reduce(or_, unreadable.values()) | (note == NO_TIME).eqNullSafe(True)
-    written = F.to_json(F.struct(*[text.alias(name) for name, text in texts.items()]))
+        if column.type not in ("string", "timestamp")
+        and mapping.reads(column.name)
+        and not _holds_without_loss(found[column.name][1], column)
+    }
+    if not found["event_time"][1].startswith("timestamp"):
+        unreadable["event_time"] = found["event_time"][0].isNotNull() & time.isNull() & note.isNull()
+    is_odd = reduce(or_, unreadable.values(), (note == NO_TIME).eqNullSafe(True))
+    written = F.to_json(F.struct(*[given_text(*each).alias(name) for name, each in found.items()]))
     payload = F.when(F.col("broken") & F.col("raw").isNotNull(), describe_line("raw")).when(
-        is_whole & is_odd, written
+        ~F.col("broken") & is_odd, written
     )
     return rows.select(
-        *[F.when(is_whole, value).alias(name) for name, value in {**typed, "event_time": time}.items()],
+        *[value.alias(name) for name, value in {**typed, "event_time": time}.items()],
         "broken",
-        F.when(is_whole, join_names(unreadable)).alias("unreadable"),
+        join_names(unreadable).alias("unreadable"),
         _nothing("string").alias("mistyped"),
         F.when(F.col("broken"), F.col("raw")).alias("raw"),
-        F.when(is_whole, note).alias("time_note"),
+        "time_note",
         payload.alias("payload"),
-        *[name for name in ("file", "class") if name in rows.columns],
+        *[name for name in ("file", "class") if name in types],
     )
 
 
@@ -234,31 +241,38 @@ def _nothing(type: str) -> Column:
     return F.lit(None).cast(type)
 
 
-def _typed(text: Column, column: Declared) -> Column:
-    """A mapped text as a value; times are `with_instant`."""
+def _typed(value: Column, type: str, column: Declared) -> Column:
+    """A mapped value of a type as one of its column; times are `with_instant`."""
     if column.type == "timestamp":
-        return text
+        return value
+    if _holds_without_loss(type, column):
+        return value.cast(column.type)
+    text = given_text(value, type)
     return parse_value(shortest_number(text) if column.type in ("int", "bigint") else text, column.type)
 
 
-def _text(mapping: SourceMapping, column: MappedColumn, *, are_typed: bool) -> Column:
-    """A column's value as text, translated."""
+def _holds_without_loss(type: str, column: Declared) -> bool:
+    return type == column.type or type in WIDENED.get(column.type, ())
+
+
+def _found(mapping: SourceMapping, column: MappedColumn, types: Mapping[str, str]) -> tuple[Column, str]:
+    """A column's value, translated, and its type; `types` by the name in the rows, of texts none."""
     if column.from_ is None:
-        return F.lit(column.value)
-    if column.length is not None:
-        found = F.col(mapping.alias(column.from_, is_length=True))
-        return found if are_typed else byte_length(found).cast("string")
-    found = F.col(mapping.alias(column.from_))
+        return F.lit(column.value), "string"
+    alias = mapping.alias(column.from_, is_length=column.length is not None)
+    found, type = F.col(alias), types.get(alias, "string")
+    if column.length is not None and type == "string":
+        return byte_length(found), "bigint"
     if column.values is None:
-        return found
-    asked = _compared(found, column.values)
+        return found, type
+    asked = _compared(given_text(found, type), column.values)
     branches = [(asked == key, F.lit(value).cast("string")) for key, value in column.values.items()]
     if "" not in column.values:
         branches.append((asked == "", F.lit(None).cast("string")))
     chosen = F.when(*branches[0])
     for condition, value in branches[1:]:
         chosen = chosen.when(condition, value)
-    return chosen.otherwise(F.lit(column.other).cast("string"))
+    return chosen.otherwise(F.lit(column.other).cast("string")), "string"
 
 
 def holds(condition: Condition, text: Column) -> Column:
@@ -283,26 +297,33 @@ def shortest_number(text: Column) -> Column:
     return F.when(is_long, F.regexp_replace(text, r"\.?0*$", "")).otherwise(text)
 
 
-def with_instant(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
-    """Add `instant`, what a time means, and `time_note`."""
+def with_instant(
+    rows: DataFrame, mapping: SourceMapping, types: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Add `instant`, what a time means, and `time_note`; without `types`, all columns are texts."""
     column = mapping.columns["event_time"]
     zone, offset = column.zone or mapping.zone, column.offset or mapping.offset
-    text = _text(mapping, column, are_typed=True)
-    rows = rows.withColumn("read", parse_value(text, "timestamp"))
+    value, type = _found(mapping, column, types or {})
+    if type.startswith("timestamp"):
+        written, has_offset = value.cast("timestamp"), F.lit(type == "timestamp")
+    else:
+        text = given_text(value, type)
+        written = parse_value(text, "timestamp")
+        has_offset = (F.length(text) > LOCAL_TIME) & text.rlike(WITH_OFFSET)
+    rows = rows.withColumn("read", written)
     read, instant = F.col("read"), F.col("instant")
     if zone is None and offset is None and not mapping.has_offsets:
         return rows.withColumns({"instant": read, "time_note": _nothing("string")})
-    has_offset = (F.length(text) > LOCAL_TIME) & text.rlike(WITH_OFFSET)
     rows = rows.withColumn("has_offset", read.isNotNull() & has_offset)
     ignored = F.when(F.col("has_offset"), F.lit(ZONE_IGNORED))
+    local = F.when(F.unix_micros(read).between(*SHIFTED), read)
+    stays = F.col("has_offset") | local.isNull()
     if zone is None:
         seconds = F.col("offset_seconds") if offset is None else F.lit(offset_seconds(offset))
-        shifted = F.timestamp_micros(F.unix_micros(read) - seconds.cast("bigint") * 1_000_000)
-        return rows.withColumns(
-            {"instant": F.when(F.col("has_offset"), read).otherwise(shifted), "time_note": ignored}
-        )
+        shifted = F.timestamp_micros(F.unix_micros(local) - seconds.cast("bigint") * 1_000_000)
+        return rows.withColumns({"instant": F.when(stays, read).otherwise(shifted), "time_note": ignored})
     # Both engines take the earlier of two instants, and move a time that does not exist.
-    rows = rows.withColumn("instant", F.to_utc_timestamp(read, zone))
+    rows = rows.withColumn("instant", F.to_utc_timestamp(local, zone))
     rows = rows.withColumns(
         {
             "shown": F.from_utc_timestamp(instant, zone),
@@ -312,7 +333,7 @@ def with_instant(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
     again = _later(instant, F.lit(DAY) + F.unix_micros("shown") - F.unix_micros("next_day"))
     is_twice = (again != instant) & (F.from_utc_timestamp(again, zone) == read)
     note = ignored.when(F.col("shown") != read, F.lit(NO_TIME)).when(is_twice, F.lit(AMBIGUOUS))
-    meant = F.when(F.col("has_offset"), read).when(F.col("shown") == read, instant)
+    meant = F.when(stays, read).when(F.col("shown") == read, instant)
     return rows.withColumns({"instant": meant, "time_note": note})
 
 

@@ -83,7 +83,7 @@ def _mapped(
 
     def opened(part: Sequence[InputFile]) -> DataFrame:
         taken = read_input(spark, mapping.taken, format, part, max_line_bytes=max_line_bytes)
-        return map_rows(taken, mapping, are_typed=format in ("parquet", "delta"))
+        return map_rows(taken, mapping)
 
     if mapping.has_ids:
         return opened(files)

@@ -55,6 +55,11 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
     return union_all(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")
 
 
+def quoted(name: str) -> str:
+    """A column's name in expressions of an engine, whatever characters it has."""
+    return f"`{name.replace('`', '``')}`"
+
+
 def parse_value(text: Column, type: str) -> Column:
     """The text as a value of the type, null if it is none."""
     if type == "string":
@@ -67,16 +72,10 @@ def parse_value(text: Column, type: str) -> Column:
     return F.when(text.rlike(INSTANT), value) if type == "timestamp" else value
 
 
-def given_text(value: Column, type: str, *, is_length: bool) -> Column:
-    """A value of a typed file as its text; its length in bytes, where that is asked for."""
-    if is_length:
-        if type == "string":
-            return byte_length(value).cast("string")
-        return F.octet_length(value if type == "binary" else value.cast("string")).cast("string")
+def given_text(value: Column, type: str) -> Column:
+    """A value of a typed file as its text; the session's zone is UTC."""
     if type == "timestamp":
-        # The embedded engine writes the local time of a zone that the file names.
-        utc = F.timestamp_micros(F.unix_micros(value))
-        return F.concat(utc.cast("string"), F.lit("Z"))
+        return F.concat(value.cast("string"), F.lit("Z"))
     if type == "binary":
         return F.concat(F.lit("0x"), F.hex(value))
     if type in ("double", "float"):
@@ -84,6 +83,13 @@ def given_text(value: Column, type: str, *, is_length: bool) -> Column:
         is_whole = (value == F.floor(value)) & (F.abs(value) < 1e15)
         return F.when(is_whole, value.cast("bigint").cast("string")).otherwise(value.cast("string"))
     return value.cast("string")
+
+
+def given_length(value: Column, type: str) -> Column:
+    """The bytes of a value of a typed file."""
+    if type == "string":
+        return byte_length(value)
+    return F.octet_length(value if type == "binary" else value.cast("string")).cast("bigint")
 
 
 def byte_length(text: Column) -> Column:

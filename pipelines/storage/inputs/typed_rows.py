@@ -1,16 +1,18 @@
 """Rows that have types already: Parquet files and Delta tables."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.engine.files import checked_text, literal_paths
+from pipelines.engine.files import checked_text, literal_paths, reads_dictionaries_by_schema
 from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.contract import (
+    WITHOUT_VALUES,
     contract_problems,
     differences,
     first_line,
@@ -19,7 +21,7 @@ from pipelines.storage.inputs.contract import (
 )
 from pipelines.storage.inputs.delta_log import AGAIN
 from pipelines.storage.inputs.paths import GONE, open_file
-from pipelines.storage.inputs.text import given_text
+from pipelines.storage.inputs.text import given_length, given_text, quoted
 from schemas import EventContract
 
 SPARK_TYPES = {
@@ -31,14 +33,15 @@ SPARK_TYPES = {
     pa.uint8(): "smallint",
     pa.uint16(): "int",
     pa.uint32(): "bigint",
+    pa.uint64(): "decimal(20,0)",
     pa.string(): "string",
     pa.large_string(): "string",
     pa.string_view(): "string",
+    pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
     pa.date32(): "date",
 }
 """What Spark calls a Parquet column that pyarrow gives this type; others keep pyarrow's name."""
-NANOSECONDS = "timestamp[ns"
-"""How pyarrow's name of a type begins that counts nanoseconds."""
 
 
 def read_delta(rows: DataFrame, contract: EventContract, where: str) -> DataFrame:
@@ -50,8 +53,7 @@ def read_delta(rows: DataFrame, contract: EventContract, where: str) -> DataFram
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     problems = [f"{where}: {difference}" for difference in differences(contract, types)]
     raise_together([contract_problems(contract, problems)])
-    present = [name for name, called in contract.in_files.items() if called in types]
-    return _in_shape(rows, contract, present, types)
+    return _in_shape(rows, contract, _with_values(contract, types))
 
 
 def read_parquet(
@@ -68,43 +70,55 @@ def read_parquet(
     Raises:
         InputError: a file is broken, lacks a column or has another type; every difference is listed.
     """
-    schemas: dict[str, pa.Schema] = {}
+    footers: dict[str, Footer] = {}
 
     def problems(path: str) -> list[str]:
-        schema, found = footer_problems(path, contract, may_lack=may_lack)
-        if schema is not None:
-            schemas[path] = schema
+        footer, found = footer_problems(path, contract, may_lack=may_lack)
+        if footer is not None:
+            footers[path] = footer
         return found
 
     raise_together([contract_problems(contract, problems_of_each(paths, problems))])
     # An engine may read files of one schema only, and fail at a narrower number in one of them.
     alike: dict[str, list[str]] = {}
     for path in paths:
-        alike.setdefault(str(schemas[path].remove_metadata()), []).append(path)
-    frames = [_of_one_schema(spark, contract, files, schemas[files[0]]) for files in alike.values()]
+        alike.setdefault(str(footers[path].schema.remove_metadata()), []).append(path)
+    frames = [
+        _of_one_schema(spark, contract, files, footers[files[0]], are_texts=len(alike) > 1)
+        for files in alike.values()
+    ]
     return union_all(frames)
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a Parquet file says of its columns.
+
+    Attributes:
+        schema: as pyarrow reads it.
+        types: what Spark calls their types, by column.
+    """
+
+    schema: pa.Schema
+    types: Mapping[str, str]
 
 
 def footer_problems(
     path: str, contract: EventContract, *, may_lack: bool = False
-) -> tuple[pa.Schema | None, list[str]]:
-    """The schema of a Parquet file, None if it can't be read, and what it lacks of the contract."""
+) -> tuple[Footer | None, list[str]]:
+    """The footer of a Parquet file, None if it can't be read, and what it lacks of the contract."""
     try:
-        schema, types = _footer(path)
+        footer = _footer(path)
     except FileNotFoundError:
         return None, [f"{path} {f'is gone, as after VACUUM; {AGAIN}' if may_lack else GONE}"]
     except (pa.ArrowException, OSError) as error:
         return None, [f"{path}: not a readable Parquet file ({first_line(error)})"]
-    if twice := _named_twice(schema.names, list(contract.in_files.values())):
-        return schema, [f"{path}: column {name} is there twice; write it once" for name in twice]
-    if contract.is_mapped and (too_fine := [name for name in types if types[name].startswith(NANOSECONDS)]):
-        return schema, [
-            f"{path}: column {name} is {types[name]}, which no engine reads; write it as timestamp[us]"
-            for name in too_fine
-        ]
+    if twice := _named_twice(footer.schema.names, list(contract.in_files.values())):
+        return footer, [f"{path}: column {name} is there twice; write it once" for name in twice]
+    types = footer.types
     if may_lack:
         types = {**{contract.in_files[column.name]: column.type for column in contract.columns}, **types}
-    return schema, [f"{path}: {difference}" for difference in differences(contract, types)]
+    return footer, [f"{path}: {difference}" for difference in differences(contract, types)]
 
 
 def schema_problems(path: str, contract: EventContract, schema: pa.Schema) -> list[str]:
@@ -115,47 +129,56 @@ def schema_problems(path: str, contract: EventContract, schema: pa.Schema) -> li
 
 def _named_twice(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The wanted names that occur more than once; to Apache Spark, capitals make no difference."""
-    return [name for name in wanted if sum(each.lower() == name for each in names) > 1]
+    return [name for name in wanted if sum(each.lower() == name.lower() for each in names) > 1]
 
 
 def _of_one_schema(
-    spark: SparkSession, contract: EventContract, paths: Sequence[str], schema: pa.Schema
+    spark: SparkSession, contract: EventContract, paths: Sequence[str], footer: Footer, *, are_texts: bool
 ) -> DataFrame:
-    present = [name for name, called in contract.in_files.items() if called in schema.names]
-    if contract.is_mapped:
-        rows = spark.read.parquet(*literal_paths(spark, paths))
-        types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-        return _in_shape(rows, contract, present, types)
-    if any(pa.types.is_dictionary(schema.field(name).type) for name in present):
-        # An engine may read dictionaries as text only without a declared schema.
-        rows = spark.read.parquet(*literal_paths(spark, paths))
-    else:
-        types = {
-            column.name: _type_in_spark(schema.field(column.name).type, column.type)
-            for column in contract.columns
-            if column.name in present
-        }
-        declared = ", ".join(f"`{name}` {type}" for name, type in types.items())
-        rows = spark.read.schema(declared).parquet(*literal_paths(spark, paths))
-    return _in_shape(rows, contract, present)
+    present = _with_values(contract, footer.types)
+    reader = spark.read
+    has_dictionaries = any(pa.types.is_dictionary(footer.schema.field(called).type) for called in present)
+    if present and (not has_dictionaries or reads_dictionaries_by_schema(spark)):
+        declared = [f"{quoted(called)} {type}" for called, type in present.items()]
+        reader = reader.schema(", ".join(declared))
+    return _in_shape(reader.parquet(*literal_paths(spark, paths)), contract, present, are_texts=are_texts)
+
+
+def _with_values(contract: EventContract, types: Mapping[str, str]) -> dict[str, str]:
+    """The types of the declared columns that are there, without those that have nulls only."""
+    names = [called for called in contract.in_files.values() if called in types]
+    return {called: types[called] for called in names if types[called] not in WITHOUT_VALUES}
 
 
 def _in_shape(
-    rows: DataFrame, contract: EventContract, present: Sequence[str], types: Mapping[str, str] | None = None
+    rows: DataFrame, contract: EventContract, types: Mapping[str, str], *, are_texts: bool = False
 ) -> DataFrame:
-    """The declared columns; those of a mapped source as texts, by the types that they have in the file."""
-    nothing = F.lit(None).cast("string")
-    if contract.is_mapped:
-        rows = rows.select(*[_taken(contract, name, types or {}).alias(name) for name in present])
-    texts = [column.name for column in contract.columns if column.name in present and column.type == "string"]
+    """The declared columns; those of a mapped source with the types of the file, or all as texts.
+
+    Args:
+        rows: the columns of a file or a table.
+        contract: the input's contract.
+        types: what Spark calls their types, by column.
+        are_texts: whether the columns of a mapped source become texts.
+    """
+    nothing, columns, texts = F.lit(None).cast("string"), {}, []
+    for column in contract.columns:
+        called = contract.in_files[column.name]
+        type = types.get(called)
+        value = F.lit(None) if type is None else F.col(quoted(called))
+        if type is None or not contract.is_mapped:
+            columns[column.name] = value.cast(column.type)
+        elif column.name in contract.lengths:
+            columns[column.name] = given_length(value, type)
+        else:
+            value = value.cast(type)
+            columns[column.name] = given_text(value, type) if are_texts else value
+        if type == "string" and column.name not in contract.lengths:
+            texts.append(column.name)
+    rows = rows.select(*[value.alias(name) for name, value in columns.items()])
     is_no_text = [~checked_text(F.col(name), rows.sparkSession)[1] for name in texts]
     return rows.select(
-        *[
-            (F.col(column.name) if column.name in present else F.lit(None))
-            .cast(column.type)
-            .alias(column.name)
-            for column in contract.columns
-        ],
+        "*",
         # A null is neither text nor none.
         reduce(or_, is_no_text, F.lit(False)).eqNullSafe(True).alias("broken"),
         nothing.alias("unreadable"),
@@ -164,14 +187,7 @@ def _in_shape(
     )
 
 
-def _taken(contract: EventContract, name: str, types: Mapping[str, str]) -> Column:
-    called = contract.in_files[name]
-    value = F.col(f"`{called.replace('`', '``')}`")
-    return given_text(value, types[called], is_length=name in contract.lengths)
-
-
-def _footer(path: str) -> tuple[pa.Schema, Mapping[str, str]]:
-    """A file's schema, and the types of its columns as Spark calls them."""
+def _footer(path: str) -> Footer:
     with open_file(path) as source:
         file = pq.ParquetFile(source)
         schema = file.schema_arrow
@@ -181,14 +197,17 @@ def _footer(path: str) -> tuple[pa.Schema, Mapping[str, str]]:
             for column in (file.schema.column(place) for place in range(len(file.schema)))
             if column.physical_type == "INT96"
         }
-    return schema, {
+    types = {
         field.name: "timestamp" if field.name in old_times else _type_in_spark(field.type) for field in schema
     }
+    return Footer(schema, types)
 
 
-def _type_in_spark(type: pa.DataType, default: str = "") -> str:
+def _type_in_spark(type: pa.DataType) -> str:
     if pa.types.is_dictionary(type):
         type = type.value_type
     if pa.types.is_timestamp(type) and type.unit != "ns":
         return "timestamp" if type.tz else "timestamp_ntz"
-    return SPARK_TYPES.get(type, default or str(type))
+    if pa.types.is_decimal128(type):
+        return f"decimal({type.precision},{type.scale})"
+    return "binary" if pa.types.is_fixed_size_binary(type) else SPARK_TYPES.get(type, str(type))

@@ -15,7 +15,7 @@ from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.payloads import describe_line
 from pipelines.storage.inputs.plain_copies import write_plain_copy
-from pipelines.storage.inputs.text import compute_once, join_names, parse_value
+from pipelines.storage.inputs.text import compute_once, join_names, parse_value, quoted
 from schemas.events import EventContract
 from schemas.ids import canonical_id
 from schemas.table import optional
@@ -122,7 +122,7 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         line, broken = F.col("raw"), F.col("broken")
     else:
         rows = with_file_names(spark, lambda some: spark.read.parquet(*literal_paths(spark, some)), paths)
-    present = {name: _quoted(spelled) for name, spelled in file.names.items()}
+    present = {name: F.col(quoted(spelled)) for name, spelled in file.names.items()}
     if file.format == "csv":
         # Some tools quote every field, NULL, too: of no text it can't be a value.
         kinds = {column.name: column.kind for column in file.columns}
@@ -161,10 +161,6 @@ def _readable(spark: SparkSession, file: ViewFile) -> str:
 
 def _needs_copy(file: ViewFile) -> bool:
     return file.form is not None and (file.form.is_packed or not file.form.is_plain)
-
-
-def _quoted(name: str) -> Column:
-    return F.col(f"`{name.replace('`', '``')}`")
 
 
 def _has_texts(file: ViewFile, column: ViewColumn) -> bool:

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.model import EventSource
+from pipelines.ingest.reasons import with_reasons
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.mapped_rows import mapping_of, with_numbered_ids
 from pipelines.storage.inputs.read import read_input
@@ -233,6 +234,105 @@ def test_typed_values_are_texts_of_themselves(source: Source, format: str) -> No
     assert [tuple(row[name] for name in names) for row in found] == [
         (datetime(2026, 11, 20, 9), True, 3, "Request", 2),
         (datetime(2026, 11, 20, 10), False, 4, "Reply", 3),
+    ]
+
+
+@pytest.mark.parametrize(("zone", "end", "id"), [(None, "", {"event_id": "Id"}), ("Asia/Tokyo", "Z", {})])
+def test_typed_values_and_their_texts_are_the_same_rows(
+    source: Source, zone: str | None, end: str, id: dict[str, str]
+) -> None:
+    """Also from files of one source that differ in types."""
+    micros = [1_793_000_000_000_001, 1_774_747_800_000_000, None]
+    texts = pa.table(
+        {
+            "Id": ["1", "2", "3"],
+            "At": [f"2026-10-26 07:33:20.000001{end}", f"2026-03-29 01:30:00{end}", None],
+            "Conversation": ["C1", "C1", None],
+            "Side": ["true", "false", None],
+            "Number": ["-3", "9007199254740993", None],
+            "Type": ["1", "2", "3"],
+        }
+    )
+    at = pa.array(micros, pa.timestamp("us", tz=zone))
+    side, number = pa.array([True, False, None]), pa.array([-3, 9007199254740993, None], pa.int64())
+    typed = texts.set_column(1, "At", at).set_column(3, "Side", side).set_column(4, "Number", number)
+    typed = typed.set_column(5, "Type", pa.array([1, 2, 3], pa.int16()))
+    paths = [source.folder / "texts.parquet", source.folder / "typed.parquet"]
+    for path, table in zip(paths, (texts, typed), strict=True):
+        pq.write_table(table, path)
+    columns = COLUMNS | {"sent_by_initiator": "Side", "size_bytes": "Type", "queuing_order": "Number"} | id
+
+    def read(*files: Path) -> list[dict[str, Any]]:
+        inputs = [InputFile(SOURCE, str(path)) for path in files]
+        return source.read(*inputs, format="parquet", zone="Europe/Berlin", columns=columns)
+
+    of_texts = read(paths[0])
+    assert read(paths[1]) == of_texts
+    assert read(*paths) == [row for row in of_texts for _ in paths]
+
+
+def test_odd_columns_of_parquet(source: Source) -> None:
+    """Categories, great numbers and nulls are taken; columns that no engine reads may stand beside them."""
+    path = source.folder / "1.parquet"
+    columns = {
+        "At": pa.array(["2026-11-20 10:00:00"] * 2),
+        "Conversation": pa.array([b"1", b"2"], pa.large_binary()),
+        "Side": pa.array(["I", "T"]).dictionary_encode(),
+        "Number": pa.array([1, 2**64 - 1], pa.uint64()),
+        "Type": pa.nulls(2),
+        "Body": pa.array([b"abc", b"ab\0"], pa.binary(3)),
+        "Fine": pa.array([1, 2], pa.timestamp("ns")),
+        "Clock": pa.array([1, 2], pa.time64("us")),
+        "type": pa.array(["a", "b"]),
+    }
+    pq.write_table(pa.table({name: columns[name] for name in columns if name != "type"}), path)
+    rows = source.read(InputFile(SOURCE, str(path)), format="parquet")
+    assert column(rows, "conversation_id") == ["0x31", "0x32"]
+    assert column(rows, "sent_by_initiator") == [True, False]
+    assert [(row[NUMBER], row["unreadable"]) for row in rows] == [(1, None), (None, NUMBER)]
+    assert column(rows, "message_type") == [None, None]
+    assert column(rows, "size_bytes") == [3, 3]
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(InputError, match="column Type is there twice; write it once"):
+        source.read(InputFile(SOURCE, str(path)), format="parquet")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (pa.array([{"a": 1}]), "struct<a: int64>, which a mapping can't take; write it as text"),
+        (pa.array([[1, 2]]), "list<element: int64>, which a mapping can't take; write it as text"),
+        (pa.array([1], pa.time64("us")), "time64[us], which a mapping can't take; write it as text"),
+        (
+            pa.array([1], pa.timestamp("ns")),
+            "timestamp[ns], which no engine reads; write it as timestamp[",
+        ),
+    ],
+)
+def test_types_that_have_no_text_are_refused(source: Source, values: pa.Array, said: str) -> None:
+    path = source.folder / "1.parquet"
+    table = pa.table({name: pa.array([value]) for name, value in zip(HEADER, ROW, strict=True)})
+    pq.write_table(table.set_column(4, "Type", values), path)
+    with pytest.raises(InputError) as caught:
+        source.read(InputFile(SOURCE, str(path)), format="parquet")
+    assert f"{path}: column Type is {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize("clock", [{}, {"zone": "Europe/Berlin"}, {"offset": "-08:00"}])
+def test_times_of_years_that_clocks_lack_stay(source: Source, clock: dict[str, str]) -> None:
+    """They are rejected, as in the contract's own columns."""
+    micros = [-(2**63), -62_167_219_200_000_001, 253_402_300_800_000_000, 2**63 - 1]
+    values = dict(zip(HEADER, ROW, strict=True))
+    rows = [values | {"At": pa.scalar(each, pa.timestamp("us"))} for each in micros]
+    path = source.folder / "1.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    given = {"path": str(path), "format": "parquet", "columns": COLUMNS, **clock}
+    mapping = mapping_of(SOURCE, EventSource.model_validate(given))
+    contract = CONTRACTS["message_events"]
+    read = read_input(source.spark, contract, "parquet", [InputFile(SOURCE, str(path))], mapping=mapping)
+    found = with_reasons(read, contract, is_mapped=True).select(F.unix_micros("event_time"), "reasons")
+    assert sorted(map(tuple, found.collect())) == [
+        (each, "missing_message_id,event_time_out_of_range") for each in micros
     ]
 
 
