@@ -16,6 +16,8 @@ PACKED = {".gz", ".bz2", ".zst"}
 INSTANT = r"^[ \t\r\n]*[0-9]{4,6}-[0-9-]+[T ][0-9]+:[0-9:.]+ *(?:Z|UTC|GMT|[+-][0-9:]+)?[ \t\r\n]*$"
 """A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times
 of zones whose clocks go back an hour in autumn."""
+MINUTES = r"([T ][0-9]+:[0-9]+)( *(?:Z|UTC|GMT|[+-][0-9:]+)[ \t\r\n]*)$"
+"""The hour and the minute of a time without seconds, and its offset."""
 HEX = r"^0x(?:[0-9A-Fa-f]{2})*$"
 """Bytes, as the server's tools write them."""
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
@@ -69,7 +71,11 @@ def parse_value(text: Column, type: str) -> Column:
         word = F.lower(F.trim(text))
         return F.when(word.isin(*TRUE), F.lit(True)).when(word.isin(*FALSE), F.lit(False))
     value = text.try_cast(type)
-    return F.when(text.rlike(INSTANT), value) if type == "timestamp" else value
+    if type != "timestamp":
+        return value
+    # Not every engine reads an offset right behind the minutes.
+    value = F.coalesce(value, F.regexp_replace(text, MINUTES, "$1:00$2").try_cast(type))
+    return F.when(text.rlike(INSTANT), value)
 
 
 def given_text(value: Column, type: str) -> Column:
