@@ -202,7 +202,11 @@ def _mapped(
     from pipelines.engine.session import open_session
     from pipelines.ingest.first_rows import read_first_rows
 
-    for number, row in enumerate(read_first_rows(open_session("check"), mapping, given, settings), start=1):
+    rows = read_first_rows(open_session("check"), mapping, given, settings)
+    if not rows:
+        cause = "where keeps no row of the first file" if mapping.where else "the first file has no rows"
+        yield f"{mapping.source}: {cause}"
+    for number, row in enumerate(rows, start=1):
         yield f"{mapping.source}: row {number}: {row}"
 
 

@@ -103,6 +103,8 @@ def test_check_shows_three_mapped_rows_and_what_nothing_gives(server: Server) ->
     assert told[4].endswith("; rejected: unreadable_event_time")
     assert told[5].startswith("inputs    ok    message_events/other: no file yet")
     assert found.code == 0
+    server.log("other/1.csv", ROWS[2])
+    assert "message_events/other: where keeps no row of the first file\n" in server.job("check").out
 
 
 def test_nights_take_two_tables_each_row_once_and_a_handle_waits_for_31_days(server: Server) -> None:
