@@ -174,6 +174,7 @@ SHOWN: dict[str, tuple[Column, ...]] = {
             "of an inferred row: it happened after that, UTC; null otherwise, or in rows of an older version",
         ),
         optional("shown_until", "timestamp", "last taken_at that shows the same in a row; null: seen_at"),
+        optional("undone", "boolean", "true if a queue shows what a logged RECEIVED took; else null"),
         optional("shown_queue", "string", "queue whose view shows it; null for others, or in older rows"),
         optional("shown_contract", "string", "contract in the snapshot's view; null if not said"),
         optional("shown_from_service", "string", "sender's service in the snapshot's view; null if not said"),

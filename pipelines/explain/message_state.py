@@ -174,7 +174,9 @@ def find_last_receive(
         has a COMMIT, or it has no transaction, or the log has no queue events.
     """
     received = [
-        event for event in events if event["event_type"] == "RECEIVED" and event["event_time"] < as_of
+        event
+        for event in events
+        if event["event_type"] == "RECEIVED" and not event["undone"] and event["event_time"] < as_of
     ]
     is_open = _find_uncommitted(received, queue_events, as_of)
     if any(is_open.values()) and queue_events.isEmpty():

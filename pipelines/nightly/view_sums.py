@@ -18,7 +18,7 @@ from pipelines.ladder.ladder import is_in_period
 from pipelines.schedules.view_sums import PLACE, frame_of
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before, ever
-from pipelines.state.messages import ARRIVALS, is_sight_of_message, shown_last
+from pipelines.state.messages import ARRIVALS, is_receive, is_sight_of_message, shown_last
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.newest import SummedView
 from pipelines.storage.warehouse import Warehouse
@@ -183,7 +183,7 @@ def _facts(events: DataFrame) -> DataFrame:
     return events.groupBy("message_id").agg(
         F.max("conversation_id").alias("conversation_id"),
         F.max("sent_by_initiator").alias("sent_by_initiator"),
-        ever(event_type.isin("RECEIVED", LEFT)).alias("left"),
+        ever(is_receive() | (event_type == LEFT)).alias("left"),
         ever((event_type == "RECEIVED") & F.col("transaction_id").isNotNull()).alias("given_back"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
         F.max(F.when(F.col("seen_at").isNull(), F.col("event_time"))).alias("logged"),

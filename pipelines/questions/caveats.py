@@ -11,14 +11,15 @@ from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS, MESSAGES, OVERRULED
-from schemas.outputs import TRANSMISSION_SCHEDULE
+from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 
 
 def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Yield a sentence for each thing that is not known and that figures of all places depend on.
 
     No input has a RECEIVED; endpoints that ended by one source and stand open in their own database, or were
-    created in several databases; databases of which no input says whether they honor priorities.
+    created in several databases; messages that the log received and that a snapshot shows ready later;
+    databases of which no input says whether they honor priorities.
     """
     logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
     if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
@@ -30,6 +31,7 @@ def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     endpoint_events = warehouse.read_left(ENDPOINT_FACTS, as_of)
     yield from _say_contradictions(endpoint_events, as_of)
     yield from _say_several_places(endpoint_events, as_of)
+    yield from _say_undone(warehouse, as_of)
     yield from say_unknown_honor(
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).where("not forwarded and honored is null")
     )
@@ -72,6 +74,20 @@ def _say_contradictions(endpoint_events: DataFrame, as_of: datetime) -> Iterator
                 f"{endpoints} open in a snapshot of {place} more than a minute after the log says that "
                 f"{they} ended; the snapshot counts"
             )
+
+
+def _say_undone(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """Yield a sentence for each database whose queues have messages that the log says were received."""
+    undone = events_before(warehouse.read_left(MESSAGES, as_of), as_of).where("undone")
+    waiting = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).join(undone, "message_id", "left_semi")
+    counts = collect_rows(waiting.groupBy("instance", "database").agg(F.count(F.lit(1)).alias("rows")))
+    for row in sorted(counts, key=lambda row: (row["instance"], row["database"])):
+        count, place = row["rows"], format_database((row["instance"], row["database"]))
+        messages, they = ("1 message is", "it was") if count == 1 else (f"{count} messages are", "they were")
+        yield (
+            f"{messages} ready in a snapshot of {place} more than a minute after the log says that {they} "
+            "received, as after a restore; the snapshot counts"
+        )
 
 
 def say_unknown_honor(waiting: DataFrame) -> Iterator[str]:

@@ -39,6 +39,11 @@ def is_sent() -> Column:
     return (F.col("event_type") == "SENT") & F.col("inferred").isNull()
 
 
+def is_receive() -> Column:
+    """Whether an event is a RECEIVED that no later sight of the message undoes."""
+    return F.expr("event_type = 'RECEIVED' and undone is null")
+
+
 def order_of_events() -> Column:
     """The order of a message's events: (event_time; rank of the event type; event_id)."""
     rank = F.coalesce(
@@ -85,18 +90,17 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
     """
     event_type, event_time = F.col("event_type"), F.col("event_time")
     rows = ledger.message_events.where(event_type.isin(LEFT, *ARRIVALS) | is_sent()).select(
-        "message_id", "event_type", "event_time", "seen_at", "shown_until", *TRANSACTION
+        "message_id", "event_type", "event_time", "seen_at", "shown_until", "undone", *TRANSACTION
     )
     if not ledger.has_queue_events:
         never = F.lit(None).cast("timestamp")
-        flagged = rows.withColumns({"counts": event_type == "RECEIVED", "taken_at": never})
+        flagged = rows.withColumns({"counts": is_receive(), "taken_at": never})
     else:
         exceptions = uncommitted.select(*TRANSACTION, F.col("is_open"))
-        is_received = event_type == "RECEIVED"
         flagged = rows.join(exceptions, TRANSACTION, "left").withColumns(
             {
-                "counts": is_received & F.col("is_open").isNull(),
-                "taken_at": F.when(is_received & F.col("is_open"), event_time),
+                "counts": is_receive() & F.col("is_open").isNull(),
+                "taken_at": F.when(is_receive() & F.col("is_open"), event_time),
             }
         )
     by_message = flagged.groupBy("message_id").agg(

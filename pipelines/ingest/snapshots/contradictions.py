@@ -1,4 +1,4 @@
-"""Ends of endpoints that their own database contradicts: what it shows of its endpoints wins."""
+"""Events that the own database contradicts: what it shows of its endpoints and messages wins."""
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -6,6 +6,9 @@ from pipelines.engine.materialize import Materialize
 from pipelines.ingest.snapshots.inferred_ends import LATELY
 from pipelines.ingest.snapshots.view_events import FAR_ENDED, OPEN
 from pipelines.state.endpoints import SIDE
+from pipelines.state.ledger import Ledger
+from pipelines.state.messages import shown_last
+from pipelines.state.transactions import TRANSACTION, first_outcomes
 from schemas.events import CREATIONS, ENDS, OVERRULED
 
 
@@ -38,14 +41,39 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
     )
     said = ends.groupBy(*SIDE).agg(F.min(F.when(_is_far(), F.col("seen_at"))).alias("said_at"))
     known = shown.join(said, SIDE, "inner")
-    minute = F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
     is_contradicted = (
         F.when(_is_far(), F.col("open_at") >= F.col("said_at"))
         .when(F.col("seen_at").isNotNull(), F.col("alive_at") >= F.col("seen_at"))
-        .otherwise(F.col("open_at") > F.col("event_time") + minute)
+        .otherwise(F.col("open_at") > F.col("event_time") + F.lit(LATELY))
     )
     judged = known.join(ends, SIDE, "right").withColumn("event_type", _overruled_if(is_contradicted))
     return materialize(events.where(~is_judged).unionByName(judged.select(*events.columns)))
+
+
+def undo_receives(ledger: Ledger, materialize: Materialize) -> DataFrame:
+    """Undo the logged receives of messages that a queue shows ready afterwards, as after a restore.
+
+    Args:
+        ledger: the working set; its message events are materialized.
+        materialize: computes a frame once.
+
+    Returns:
+        The message events. A logged RECEIVED is `undone` if a view shows the message ready more than a minute
+        after it and after the COMMIT of its transaction. It stays what readers did.
+    """
+    messages = ledger.message_events.drop("undone")
+    ready = messages.where("event_type = 'DELIVERED' and seen_at is not null")
+    shown = ready.groupBy("message_id").agg(F.max(shown_last() - F.lit(LATELY)).alias("before"))
+    received = messages.where("event_type = 'RECEIVED' and seen_at is null").join(shown, "message_id")
+    key = ["event_id", "event_time"]
+    found = materialize(received.where("event_time < before").select(*key, *TRANSACTION, "before"))
+    if found.isEmpty():
+        return messages.withColumn("undone", F.lit(None).cast("boolean"))
+    if ledger.has_queue_events:
+        ended = found.join(first_outcomes(ledger.queue_events), TRANSACTION, "left")
+        found = ended.where("transaction_id is null or committed_at < before")
+    undone = found.select(*key, F.lit(True).alias("undone"))
+    return materialize(messages.join(undone, key, "left"))
 
 
 def as_accepted() -> Column:

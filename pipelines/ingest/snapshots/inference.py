@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.endpoints import find_created, find_first_arrivals
 from pipelines.ingest.sides import conversation_sides, without_target
+from pipelines.ingest.snapshots.contradictions import undo_receives
 from pipelines.ingest.snapshots.identity import Rows, name_messages
 from pipelines.ingest.snapshots.inferred_ends import infer_endpoint_ends, infer_message_ends
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages, without_known
@@ -71,6 +72,7 @@ def infer(
     of_messages = materialize(messages)
     if has_views_by_hand and not (retained := of_messages.where(is_retained())).isEmpty():
         of_messages = materialize(place_retained(of_messages, retained, views))
+    of_messages = undo_receives(replace(ledger, message_events=of_messages), materialize)
     moves = moves_between_snapshots(facts.conversations).withColumn("batch", batch)
     of_conversations = materialize(facts.conversations.unionByName(moves))
     arrived = (

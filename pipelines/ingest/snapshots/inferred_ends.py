@@ -16,7 +16,15 @@ from pipelines.ladder.ladder import is_in_period
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import just_before
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import ARRIVALS, SHOWN, dropped_at, is_sent, order_of_sights, shown_last
+from pipelines.state.messages import (
+    ARRIVALS,
+    SHOWN,
+    dropped_at,
+    is_receive,
+    is_sent,
+    order_of_sights,
+    shown_last,
+)
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import (
     CREATIONS,
@@ -133,7 +141,7 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
             F.max("message_sequence_number").alias("message_sequence_number"),
             F.min(F.when(event_type.isin(*ARRIVALS), time)).alias("arrived_at"),
             F.min(F.when(event_type == "SENT", time)).alias("sent_at"),
-            F.count(F.when(event_type == "RECEIVED", 1)).alias("takes"),
+            F.count(F.when(is_receive(), 1)).alias("takes"),
         )
         .withColumn(
             "shown", F.when(F.col("arrived_at").isNull(), F.col("shown")).otherwise(F.col("shown_ready"))

@@ -1,9 +1,11 @@
-"""What a database shows of its own endpoints wins over the far side's state, and over a log's end."""
+"""What a database shows of its own wins over the far side's state, and over a log's ends and receives."""
 
+import pytest
 from pyspark.sql import functions as F
 
-from pipelines.ingest.snapshots.contradictions import overrule_ends
-from schemas.events import ENDPOINT_FACTS
+from pipelines.ingest.snapshots.contradictions import overrule_ends, undo_receives
+from pipelines.state.ledger import Ledger
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from tests.support.drawn import Draw
 from tests.support.frames import assert_same
 
@@ -51,3 +53,53 @@ def test_ends_that_the_own_database_contradicts(draw: Draw) -> None:
     expected = drawn.withColumn("event_type", F.concat(wins, "event_type")).drop("wins")
     for found in (judged, overrule_ends(draw.keep(judged), draw.keep)):
         assert_same(found, own.unionByName(expected).select(*found.columns))
+
+
+SIGHTS = """
+    message_id    | event_type | event_time | seen_at         | shown_until | event_id
+    a minute      | DELIVERED  | 08:00      | 12:01           | -           | v1
+    longer        | DELIVERED  | 08:00      | 12:01:00.000001 | -           | v2
+    still there   | DELIVERED  | 08:00      | 11:00           | 13:00       | v3
+    before        | DELIVERED  | 08:00      | 11:00           | -           | v4
+    sent again    | SENT       | 08:00      | 13:00           | -           | v5
+    received anew | DELIVERED  | 08:00      | 13:00           | -           | v6
+    commit before | DELIVERED  | 08:00      | 13:00           | -           | v7
+    commit after  | DELIVERED  | 08:00      | 13:00           | -           | v8
+    no outcome    | DELIVERED  | 08:00      | 13:00           | -           | v9
+    by a view     | DELIVERED  | 08:00      | 13:00           | -           | v0
+"""
+RECEIVES = """
+    message_id    | event_time | transaction_id | seen_at | event_id | undone | undone_alone boolean
+    a minute      | 12:00      | -              | -       | r1       | -      | -
+    longer        | 12:00      | -              | -       | r2       | true   | true
+    still there   | 12:00      | -              | -       | r3       | true   | true
+    before        | 12:00      | -              | -       | r4       | -      | -
+    sent again    | 12:00      | -              | -       | r5       | -      | -
+    received anew | 12:00      | -              | -       | r6       | true   | true
+    received anew | 14:00      | -              | -       | r7       | -      | -
+    commit before | 12:00      | before         | -       | r8       | true   | true
+    commit after  | 12:00      | after          | -       | r9       | -      | true
+    no outcome    | 12:00      | open           | -       | r0       | -      | true
+    by a view     | 12:00      | -              | 12:00   | k0       | -      | -
+"""
+COMMITS = """
+    event_type | event_time | transaction_id
+    COMMIT     | 12:30      | before
+    COMMIT     | 13:30      | after
+"""
+
+
+@pytest.mark.parametrize("has_queue_events", [True, False])
+def test_receives_that_a_queue_contradicts(draw: Draw, has_queue_events: bool) -> None:
+    """Judged again, also with what the first judgement left, they are the same."""
+    sights = draw.rows(MESSAGES, instance="SQL1")(SIGHTS)
+    drawn = draw.rows(MESSAGES, instance="SQL1", event_type="RECEIVED")(RECEIVES)
+    if not has_queue_events:
+        drawn = drawn.withColumn("undone", F.col("undone_alone"))
+    expected = sights.unionByName(drawn.drop("undone_alone"))
+    commits = draw.rows(QUEUE_FACTS, instance="SQL1")(COMMITS)
+    nothing = sights.limit(0)
+    for undone in (F.lit(None).cast("boolean"), F.lit(True), F.col("undone")):
+        messages = draw.keep(expected.withColumn("undone", undone))
+        found = undo_receives(Ledger(messages, nothing, commits, nothing, has_queue_events), draw.keep)
+        assert_same(found, expected.select(*found.columns))

@@ -1,5 +1,6 @@
 """Snapshots together with events: what the log knows better, and what absence says; in any order."""
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.commands import conformance
+from pipelines.questions.caveats import find_caveats
 from tests.support.factories import NOON, Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.snapshot_views import GROUP, Server, conversation, handle, ready, shown, views, waiting
 from tests.support.warehouses import changed, contents
@@ -200,3 +203,40 @@ def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
             del tables[name]
     different = changed(*found)
     assert different == {}, "\n".join(line for lines in different.values() for line in lines)
+
+
+def test_a_logged_receive_that_a_restore_undoes(
+    embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its message was never gone, at no as_of, and nothing else changes; its reader did receive it."""
+    server, back, early = Server(tmp_path), f"{conversation(1)}/0", "receive_schedule"
+    server.project.add(by_source(*talk(1, -40), message_event("RECEIVED", back, event_time=at(-30))))
+    endpoints = {"conversation_endpoints": both(1)}
+    names = (early, "transmission_schedule", "unresolved", "priority_rules", "catalog_history")
+
+    def night(as_of: datetime) -> dict[str, list[Row]]:
+        """Run it; what the tables say of noon."""
+        server.project.run(embedded, as_of)
+        rows = {name: server.project.table(name) for name in names}
+        return {
+            name: [row for row in found if row.get("as_of", NOON) == NOON] for name, found in rows.items()
+        }
+
+    server.snapshot(views(**endpoints), NOON, ALL)
+    published = night(NOON)
+    assert published[early] == []
+    server.snapshot(views(**endpoints, dbo_TargetQueue=[ready(1, False, 0)]), at(60), ALL)
+    assert night(at(60)) == published
+    assert server.received() == [back]
+    told = "1 message is ready in a snapshot of SQL1.B more than a minute after the log says that it was "
+    assert [told in each for each in find_caveats(server.project.warehouse(embedded), at(60))] == [True]
+    again = night(NOON)
+    assert [row["message_id"] for row in again.pop(early)] == [back]
+    assert again == {name: rows for name, rows in published.items() if name != early}
+    server.snapshot(views(**endpoints), at(90), ALL)
+    server.project.run(embedded, at(90))
+    assert [row["as_of"] for row in server.project.table(early)] == [NOON, at(60)]
+    capsys.readouterr()
+    asked = ["--config", server.project.config, "--as-of", at(90).isoformat(), "--format", "json"]
+    assert conformance.main(asked) == 0
+    assert json.loads(capsys.readouterr().out)["receives"]["decisions"] == 1
