@@ -22,7 +22,7 @@ from pipelines.storage.histories import read_rule_snapshots, stored_versions
 from pipelines.storage.published import has_rows, read_published_runs, require_findings
 from pipelines.storage.snapshots.newest import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import MESSAGES, QUEUE_FACTS
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import CATALOG_HISTORY, FINDINGS, PRIORITY_RULES, WAITS
 
@@ -128,6 +128,7 @@ def _read_traffic(
     at = F.lit(as_of)
     events = warehouse.read_open(MESSAGES, since).where(F.col("event_time") <= at)
     endpoints = warehouse.read_open(ENDPOINTS, since).where(F.col("created_at") <= at)
+    endpoint_events = warehouse.read_open(ENDPOINT_FACTS, since)
     queue_events = warehouse.read_open(QUEUE_FACTS, since).where(F.col("event_time") <= at)
     complete = read_complete_endpoints(warehouse)
     bindings = warehouse.read(CATALOG_HISTORY).where(ARE_BINDINGS)
@@ -135,7 +136,7 @@ def _read_traffic(
     if not read_completed_batches(warehouse).has_queue_events:
         undone = undone.limit(0)
     with warehouse.materialized(
-        arrived_messages(events, undone, endpoints, complete, bindings, since)
+        arrived_messages(events, undone, endpoints, endpoint_events, complete, bindings, since)
     ) as messages:
         traffic = collect_rows(count_traffic(messages, since, as_of))
         unread = _by(DATABASE, collect_rows(count_unread(messages, since, as_of)))

@@ -41,6 +41,7 @@ def arrived_messages(
     message_events: DataFrame,
     uncommitted: DataFrame,
     endpoints: DataFrame,
+    endpoint_events: DataFrame,
     complete: DataFrame,
     bindings: DataFrame,
     since: datetime,
@@ -51,6 +52,7 @@ def arrived_messages(
         message_events: message events up to as_of that may matter at since or later.
         uncommitted: `transactions.uncommitted` of them.
         endpoints: as for `count_conversations`.
+        endpoint_events: endpoint events that may matter at since or later.
         complete: (instance, database, taken_at), unique: complete views of conversation_endpoints.
         bindings: rows of `catalog_history` that say the queues of services.
         since: the earlier moment.
@@ -86,7 +88,7 @@ def arrived_messages(
     )
     since_seen = F.coalesce("not_before", "last_seen_at")
     gone = rows.where("missing_in is not null").withColumns({"since": since_seen, "by": F.col("missing_in")})
-    known = rows.join(find_fates(gone, complete, bindings), "message_id", "left")
+    known = rows.join(find_fates(gone, complete, endpoint_events, bindings), "message_id", "left")
     by_view = F.when(F.col("fate") == RECEIVED, F.col("missing_at"))
     return known.select(
         *QUEUE,

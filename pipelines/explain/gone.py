@@ -9,13 +9,8 @@ from pipelines.config.instants import format_instant
 from pipelines.engine.frames import small_frame
 from pipelines.explain.message_state import find_last_receive
 from pipelines.explain.read import read_endpoint_events, read_endpoints
-from pipelines.state.fates import (
-    ARE_BINDINGS,
-    MOVED,
-    RECEIVED,
-    RECEIVED_OR_DROPPED,
-    find_fates,
-)
+from pipelines.state.endpoints import SIDE
+from pipelines.state.fates import ARE_BINDINGS, MOVED, RECEIVED, RECEIVED_OR_DROPPED, find_fates
 from pipelines.state.messages import ARRIVALS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.newest import read_complete_endpoints
@@ -27,11 +22,13 @@ Row = Mapping[str, Any]
 SENT, SENT_OR_DROPPED = "sent", "sent_or_dropped"
 OR_DROPPED = "_or_dropped"
 """The end of a fate where snapshots do not show the endpoint any more."""
-OF_HOLDER = ("instance", "database", "local_service", "created_at", "ended_at")
+OF_HOLDER = (*SIDE, "instance", "database", "local_service", "ended_at")
 GONE = (
-    "message_id string, since timestamp, by timestamp, instance string, database string, "
-    "local_service string, created_at timestamp, ended_at timestamp"
+    "message_id string, since timestamp, by timestamp, conversation_id string, is_initiator boolean, "
+    "instance string, database string, local_service string, ended_at timestamp"
 )
+OF_EVENT = (*SIDE, "event_type", "seen_at", "state")
+EVENTS = "conversation_id string, is_initiator boolean, event_type string, seen_at timestamp, state string"
 
 
 @dataclass(frozen=True)
@@ -115,28 +112,24 @@ def find_gone(warehouse: Warehouse, events: Sequence[Row], known: Row, as_of: da
         (row for row in read_endpoints(warehouse, known["conversation_id"]) if row["is_initiator"] == side),
         None,
     )
-    fate, decided_at = RECEIVED_OR_DROPPED, None
+    fate, has_ended = RECEIVED_OR_DROPPED, False
     if holder is not None:
-        fate, decided_at = _find_fate(warehouse, holder, since, by)
-    of_holder = [event for event in endpoint_events if event["is_initiator"] == side]
-    has_ended = any(
-        event["event_type"] in ENDS and event["event_time"] < (decided_at or by) for event in of_holder
-    )
-    # A restore can bring back an endpoint that the view which decides lacks.
-    is_there = any(event["seen_at"] == decided_at for event in of_holder)
-    if has_ended or not is_there:
-        fate = RECEIVED_OR_DROPPED
+        fate, decided_at = _find_fate(warehouse, holder, endpoint_events, since, by)
+        has_ended = holder["ended_at"] is not None and holder["ended_at"] < (decided_at or by)
     if not arrived:
         fate = SENT_OR_DROPPED if fate == RECEIVED_OR_DROPPED else SENT
     return Gone(since, by, fate, with_conversation=has_ended)
 
 
 def _find_fate(
-    warehouse: Warehouse, endpoint: Row, since: datetime, by: datetime
+    warehouse: Warehouse, endpoint: Row, endpoint_events: Sequence[Row], since: datetime, by: datetime
 ) -> tuple[str, datetime | None]:
     """`find_fates` of a message that this endpoint held: its fate, and the moment that decides."""
     row = ("", since, by, *[endpoint[name] for name in OF_HOLDER])
     gone = small_frame(warehouse.spark, [row], GONE)
+    events = small_frame(
+        warehouse.spark, ([each[name] for name in OF_EVENT] for each in endpoint_events), EVENTS
+    )
     bindings = warehouse.read(CATALOG_HISTORY).where(ARE_BINDINGS)
-    [found] = collect_rows(find_fates(gone, read_complete_endpoints(warehouse), bindings))
+    [found] = collect_rows(find_fates(gone, read_complete_endpoints(warehouse), events, bindings))
     return found["fate"], found["decided_at"]

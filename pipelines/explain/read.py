@@ -6,12 +6,15 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.explain.endpoint import Endpoint
+from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.ranges import few_ranges, in_ranges
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import SNAPSHOTS
+
+OF_ENDPOINT_EVENTS = (*SIDE, "event_id", "event_type", "event_time", "seen_at", "state")
 
 
 def collect_open_first(rows: DataFrame, *columns: str, moment: str) -> list[dict[str, Any]]:
@@ -49,6 +52,4 @@ def read_endpoint_events(warehouse: Warehouse, conversation_id: str) -> list[dic
     if not warehouse.exists(SNAPSHOTS):
         return []
     events = warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == conversation_id)
-    return collect_open_first(
-        events, *("event_id", "event_type", "event_time", "is_initiator", "seen_at"), moment="event_time"
-    )
+    return collect_open_first(events, *OF_ENDPOINT_EVENTS, moment="event_time")

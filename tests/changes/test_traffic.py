@@ -1,8 +1,9 @@
 """Conversations and messages between 12:00 and 13:00, from events of a few rows."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.changes.traffic import arrived_messages, count_conversations, count_traffic, count_unread
+from pipelines.state.endpoints import SIDE
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import CATALOG_HISTORY
@@ -37,7 +38,7 @@ def test_conversations_count_once_a_database(draw: Draw) -> None:
 
 
 def messages(draw: Draw, events: str, endpoints: str) -> DataFrame:
-    """Whole conversation_endpoints are of 12:30 and 12:50; transaction `undone` is rolled back."""
+    """Complete views of endpoints are of 12:30, without `gone`, and 12:50; transaction `undone` is undone."""
     undone = draw("""
         instance | transaction_id | is_open boolean
         SQL1     | undone         | false
@@ -58,7 +59,10 @@ def messages(draw: Draw, events: str, endpoints: str) -> DataFrame:
         Moved | R     | 12:12      | -
     """)
     receivers = draw.rows(ENDPOINTS, **QUEUE, local_service="S")(endpoints)
-    return arrived_messages(of_messages, undone, receivers, complete, bindings, SINCE)
+    is_there = {"seen_at": at(30), "event_type": "DIALOG_CREATED"}
+    shown = receivers.select(*SIDE).withColumns({name: F.lit(value) for name, value in is_there.items()})
+    shown = shown.where("conversation_id != 'gone'").withColumn("state", F.lit("CO"))
+    return arrived_messages(of_messages, undone, receivers, shown, complete, bindings, SINCE)
 
 
 def test_what_arrives_and_is_received(draw: Draw) -> None:
@@ -88,7 +92,7 @@ def test_what_arrives_and_is_received(draw: Draw) -> None:
         """
         conversation_id | created_at | ended_at | local_service
         open            | 10:00      | -        | S
-        gone            | 10:00      | 12:29    | S
+        gone            | 10:00      | -        | S
         moved           | 10:00      | -        | Moved
         """,
     )
