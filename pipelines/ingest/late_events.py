@@ -29,6 +29,11 @@ class Lookback:
     other_days: Collection[date]
     everywhere: bool
 
+    @property
+    def first_day(self) -> date:
+        """The first day of the batch's events."""
+        return min([*self.full_days, *self.other_days])
+
 
 def select_closed_rows(
     closed: DataFrame, new: DataFrame, key: Sequence[str], lookback: Lookback

@@ -18,6 +18,7 @@ from pipelines.ingest.snapshots.partners import Key, find_first_batch, without_r
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.placed import without_left_out
+from pipelines.storage.pruned_days import start_of
 from pipelines.storage.warehouse import NO_PLACES, Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.events import CREATIONS, ENDPOINT_FACTS, ENDS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
@@ -225,7 +226,7 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
             passed = find_passed_conversations(warehouse, batch.new_views, first)
             conversation_ids.append(materialize(passed))
         if conversation_ids:
-            closed = find_closed_messages(warehouse, union_all(conversation_ids), first)
+            closed = find_closed_messages(warehouse, union_all(conversation_ids), first, batch.lookback)
             message_ids.append(materialize(closed))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
     late_messages, late_conversations, known_late, of_created = run_concurrently(
@@ -280,18 +281,17 @@ def find_passed_conversations(warehouse: Warehouse, new_views: DataFrame, first:
     Returns:
         Both times are the first new view of the database.
     """
-    messages = _closed_messages_in_snapshots(warehouse).select(
+    messages = _closed_messages_in_snapshots(warehouse, first).select(
         "conversation_id",
         *PLACE,
         F.coalesce("not_before", "seen_at").alias("since"),
         F.coalesce("shown_until", "event_time").alias("until"),
     )
-    endpoints = warehouse.read(ENDPOINTS).select(
+    endpoints = warehouse.read_left(ENDPOINTS, first).select(
         "conversation_id", *PLACE, F.col("created_at").alias("since")
     )
-    ending = endpoints.join(
-        _ends(warehouse).withColumnRenamed("ended_at", "until"), "conversation_id", "inner"
-    )
+    ends = _ends(warehouse, first).withColumnRenamed("event_time", "until")
+    ending = endpoints.join(ends, "conversation_id", "inner")
     there = messages.unionByName(ending).where(F.col("until") >= F.lit(first))
     moments = F.min("seen_at").alias("first_at"), F.max("seen_at").alias("last_at")
     passed = there.join(F.broadcast(new_views.groupBy(*PLACE).agg(*moments)), [*PLACE], "inner")
@@ -299,7 +299,9 @@ def find_passed_conversations(warehouse: Warehouse, new_views: DataFrame, first:
     return passed.where("since < last_at and first_at <= until").select("conversation_id", *times).distinct()
 
 
-def find_closed_messages(warehouse: Warehouse, conversations: DataFrame, first: datetime | None) -> DataFrame:
+def find_closed_messages(
+    warehouse: Warehouse, conversations: DataFrame, first: datetime | None, lookback: Lookback
+) -> DataFrame:
     """(message_id, event_time) of closed messages in snapshots that new events can change.
 
     An event of a log may know a message by another id. A snapshot can change what later ones say. It can show
@@ -309,25 +311,37 @@ def find_closed_messages(warehouse: Warehouse, conversations: DataFrame, first: 
         warehouse: the tables.
         conversations: (conversation_id, event_time, seen_at) of new events.
         first: the moment of the first new view; None without one.
+        lookback: how far back closed rows are searched.
+
+    Returns:
+        Each with the days of its conversation's events.
     """
-    closed = _closed_messages_in_snapshots(warehouse)
-    found = closed.select("message_id", "conversation_id", F.col("seen_at").alias("said_at"))
-    of_events = found.join(conversations, "conversation_id", "inner")
+    since = None if lookback.everywhere else start_of(lookback.first_day)
+    ended = _ends(warehouse, since).select("conversation_id", F.lit(True).alias("is_ended")).distinct()
+    day, is_logged = F.to_date("event_time").cast("timestamp"), F.col("seen_at").isNull()
+    events = conversations.select("conversation_id", day.alias("event_time"), is_logged.alias("is_logged"))
+    asked = events.distinct().join(ended, "conversation_id", "left")
+    found = _closed_messages_in_snapshots(warehouse, since).join(
+        asked.withColumnRenamed("event_time", "day"), "conversation_id", "inner"
+    )
     if first is not None:
-        is_later = F.col("seen_at").isNull() | (F.col("said_at") > F.lit(first))
-        of_events = of_events.join(_ends(warehouse), "conversation_id", "left")
-        of_events = of_events.where(is_later | F.col("ended_at").isNotNull())
-    return of_events.select("message_id", "event_time").distinct()
+        found = found.where(F.col("is_logged") | F.col("is_ended") | (F.col("seen_at") > F.lit(first)))
+    return found.select("message_id", F.col("day").alias("event_time")).distinct()
 
 
-def _closed_messages_in_snapshots(warehouse: Warehouse) -> DataFrame:
-    return warehouse.read(MESSAGES).where("seen_at is not null and closed_on is not null")
+def _closed_messages_in_snapshots(warehouse: Warehouse, since: datetime | None) -> DataFrame:
+    return _left(warehouse, MESSAGES, since).where("seen_at is not null and closed_on is not null")
 
 
-def _ends(warehouse: Warehouse) -> DataFrame:
-    """The ends of conversations, (conversation_id, ended_at), also of endpoints that are not known."""
-    ends = warehouse.read(ENDPOINT_FACTS).where(F.col("event_type").isin(*ENDS))
-    return ends.select("conversation_id", F.col("event_time").alias("ended_at"))
+def _ends(warehouse: Warehouse, since: datetime | None) -> DataFrame:
+    """The ends of conversations, (conversation_id, event_time), also of endpoints that are not known."""
+    ends = _left(warehouse, ENDPOINT_FACTS, since).where(F.col("event_type").isin(*ENDS))
+    return ends.select("conversation_id", "event_time")
+
+
+def _left(warehouse: Warehouse, table: Table, since: datetime | None) -> DataFrame:
+    """The rows that may matter at a moment or later; all without one."""
+    return warehouse.read(table) if since is None else warehouse.read_left(table, since)
 
 
 def _received(message_events: DataFrame, *names: str) -> DataFrame:

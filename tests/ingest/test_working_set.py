@@ -228,11 +228,14 @@ def test_closed_messages_that_new_events_can_change(draw: Draw, tmp_path: Path) 
         c4              | 12:00                | -
     """)
     all_shown = ["before", "dropped", "later", "logged"]
-    found = {
-        first: ids(find_closed_messages(warehouse, new, first and instant(first)), "message_id")
-        for first in ("11:00", "10:00", None)
-    }
+
+    def find(first: str | None, *days: date) -> list[str] | None:
+        lookback = Lookback(set(days), set(), everywhere=not days)
+        return ids(find_closed_messages(warehouse, new, first and instant(first), lookback), "message_id")
+
+    found = {first: find(first) for first in ("11:00", "10:00", None)}
     assert found == {"11:00": ["dropped", "logged"], "10:00": all_shown, None: all_shown}
+    assert find(None, date(2026, 11, 19)) == []
 
 
 def test_conversations_that_a_late_view_may_end_earlier(draw: Draw, tmp_path: Path) -> None:
@@ -241,11 +244,11 @@ def test_conversations_that_a_late_view_may_end_earlier(draw: Draw, tmp_path: Pa
     stored = {
         "message_events": """
             conversation_id | database | event_time | seen_at | not_before | shown_until | closed_on
-            received        | B        | 11:59      | 12:00   | 11:05      | -           | 2026-11-18
-            shown on        | B        | 09:00      | 10:00   | -          | 12:00       | 2026-11-18
-            gone before     | B        | 10:59      | 11:00   | 10:00      | -           | 2026-11-18
-            came later      | B        | 11:59      | 12:00   | 11:10      | -           | 2026-11-18
-            elsewhere       | C        | 11:59      | 12:00   | 10:00      | -           | 2026-11-18
+            received        | B        | 11:59      | 12:00   | 11:05      | -           | 2026-11-20
+            shown on        | B        | 09:00      | 10:00   | -          | 12:00       | 2026-11-20
+            gone before     | B        | 10:59      | 11:00   | 10:00      | -           | 2026-11-20
+            came later      | B        | 11:59      | 12:00   | 11:10      | -           | 2026-11-20
+            elsewhere       | C        | 11:59      | 12:00   | 10:00      | -           | 2026-11-20
             open            | B        | 11:59      | 12:00   | 10:00      | -           | -
         """,
         "endpoints": """
