@@ -30,7 +30,8 @@ def test_a_receive_returns_all_messages_of_its_group(draw: Draw, ready: Ready) -
         Off   | off                   | c3              | 10       | m7         | 12:00      | queue_off
         P     | mixed                 | c4              | 1        | m8         | 12:00      | ready
     """)
-    expected = draw.columns(RECEIVE_SCHEDULE)("""
+    found = draw.keep(schedule(draw, messages, None))
+    draw.require(found, RECEIVE_SCHEDULE)("""
         queue | message_id | position | receive_number | group_priority | priority
         Q     | m2         | 1        | 1              | 10             | 10
         Q     | m3         | 2        | 1              | 10             | 10
@@ -41,8 +42,6 @@ def test_a_receive_returns_all_messages_of_its_group(draw: Draw, ready: Ready) -
         Off   | m7         | -        | -              | 10             | 10
         P     | m8         | 1        | 1              | 1              | 1
     """)
-    found = draw.keep(schedule(draw, messages, None))
-    assert_same(found.select(*expected.columns), expected)
     # The other columns are those of the messages.
     places = ("position", "receive_number", "group_priority")
     assert_same(found.drop(*places), messages.drop("arrival_order"))
