@@ -212,6 +212,16 @@ def test_a_message_that_is_shown_again_was_never_gone(tmp_path: Path) -> None:
     assert found == [[], ["handle_unknown"]]
 
 
+def test_an_endpoint_that_is_shown_open_again_has_not_ended(tmp_path: Path) -> None:
+    project = CaptureProject(tmp_path)
+    for hour, state in enumerate(("DO", "CO")):
+        shows = {"B": views(conversation_endpoints=[shown(1, False, state=state)])}
+        project.add(capture_lines(shows, taken_at=at(60 * hour), id=f"{hour}" * 8), f"{hour}.jsonl")
+        project.fold()
+        [row] = project.table("endpoints")
+        assert (row["ended_at"] is None) == (state == "CO")
+
+
 def test_a_capture_that_comes_after_a_later_one(tmp_path: Path) -> None:
     """Until the later one, a message waits for what it says.
 
