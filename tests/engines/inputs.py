@@ -33,7 +33,7 @@ from tests.support.model.rules import rule_history
 from tests.support.nights import DAYS, nights, stretched
 from tests.support.packing import BEGIN, CONF, packing_rows
 from tests.support.random_logs import drawn, random_logs
-from tests.support.server import server_views, state_of
+from tests.support.server import server_views, state_of, with_guids
 from tests.support.strategies import Log
 from tests.support.strategies.dirty import dirty_batches
 from tests.support.strategies.monitored import AS_OF as MONITORED_AT, TIMINGS, monitored_logs
@@ -289,20 +289,8 @@ def _make_captures(folder: Path) -> None:
 
 def _as_servers_have_it(log: Log) -> Log:
     """The log with ids of conversations and groups that are GUIDs, and no queue events."""
-
-    def guids(rows: list[Row]) -> list[Row]:
-        ids = ("conversation_id", "conversation_group_id")
-        return [
-            {**row, **{name: row[name].encode().hex().upper() for name in ids if row.get(name)}}
-            for row in rows
-        ]
-
-    return replace(
-        log,
-        endpoint_events=guids(log.endpoint_events),
-        message_events=guids(log.message_events),
-        queue_events=None,
-    )
+    endpoint_events, message_events = map(with_guids, (log.endpoint_events, log.message_events))
+    return replace(log, endpoint_events=endpoint_events, message_events=message_events, queue_events=None)
 
 
 def _rule(instance: str, database: str, **criteria: Any) -> Row:

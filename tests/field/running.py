@@ -181,9 +181,9 @@ def table_of(root: Path, name: str, columns: Sequence[str] | None = None) -> lis
     return rows if columns is None else [{column: row[column] for column in columns} for row in rows]
 
 
-def parts_of(page: Path) -> dict[str, list[Row]]:
-    """The tables of a report page, as rows by column."""
-    text = page.read_text(encoding="utf-8")
+def parts_of(page: Path | str) -> dict[str, list[Row]]:
+    """The tables of a report page, or of its text, as rows by column."""
+    text = page if isinstance(page, str) else page.read_text(encoding="utf-8")
     data = text.split('<script type="application/json" id="data">')[1].split("</script>")[0]
     return {
         name: [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]

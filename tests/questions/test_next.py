@@ -16,6 +16,7 @@ from pipelines.questions.next import report_next
 from pipelines.questions.view import print_next
 from pipelines.questions.waiting import report_waits
 from pipelines.storage.warehouse import Warehouse
+from tests.console.test_tables import table_rows
 from tests.support import written
 from tests.support.factories import Row, at
 from tests.support.report_warehouse import of_as_of, write
@@ -29,12 +30,6 @@ def received(queue: str, position: int | None, **changes: Any) -> Row:
     """Two messages to a RECEIVE; the later its position, the earlier it arrived."""
     own = {"receive_number": position and (position + 1) // 2, "arrived_at": at(10 - (position or 0))}
     return written.received(queue, position, **{**own, **changes})
-
-
-def cells(printed: str) -> list[list[str]]:
-    """What stands in the rows of a table on the terminal."""
-    lines = [line for line in printed.splitlines() if line.startswith("│")]
-    return [[each.strip() for each in line.strip("│").split("│")] for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +70,7 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
     print_next(found)
     said = capsys.readouterr().out
     names, nothing = ["Contract", "TargetService", "InitiatorService"], ["", "", ""]
-    assert cells(said) == [
+    assert table_rows(said) == [
         ["RECEIVE 1", "group", "9", *nothing, "", "g"],
         ["", "conversation, decides", "9", *names, "", "c1"],
         ["1", "Order, unsequenced", "", *nothing, "2026-11-20T12:09:00Z", "Q/1"],
@@ -123,7 +118,7 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
     assert "Sent next at 2026-11-20T13:00:00Z: SQL1 (Contract Contract, Message type Order)" in said
     to, target = "SQL2.C.TargetService", "TargetService (in one of C and D)"
     service = "InitiatorService"
-    assert cells(said) == [
+    assert table_rows(said) == [
         ["1", "5", "2026-11-20T12:01:00Z", service, to, "4", "m1"],
         ["2 (block 3)", "10 (raised from 7)", "2026-11-20T12:02:00Z", service, to, "0", "m2"],
         ["3", "5", "2026-11-20T12:03:00Z", f"{service} (only forwarded)", target, "", "m3"],

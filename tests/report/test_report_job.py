@@ -1,6 +1,5 @@
 """What the job puts on the page, from warehouses of a few rows."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,9 @@ from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE
+from tests.field.running import parts_of
 from tests.support.factories import at
 from tests.support.report_warehouse import AS_OF, NASTY, OF_AS_OF, SMALL_QUEUES, page_of, run, write
-
-Rows = list[dict[str, Any]]
-
-
-def part(text: str, name: str) -> Rows:
-    """The rows of a part of a page."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    assert found is not None
-    content = json.loads(found[1])["parts"][name]
-    return [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
 
 
 def total(text: str, name: str) -> int:
@@ -34,7 +24,7 @@ def total(text: str, name: str) -> int:
 
 
 def test_queues_with_the_most_messages_come_first(full_page: str) -> None:
-    places = part(full_page, "receive_places")
+    places = parts_of(full_page)["receive_places"]
     shown = ("queue", "messages", "ready", "group_locked", "queue_off", "oldest")
     assert [tuple(row[name] for name in shown) for row in places[:3]] == [
         ("OrderQueue", 14, 12, 2, 0, "2026-11-20T11:48:00Z"),
@@ -49,16 +39,18 @@ def test_queues_with_the_most_messages_come_first(full_page: str) -> None:
 
 
 def test_levels_add_up(full_page: str) -> None:
-    levels = {row["level"]: row["messages"] for row in part(full_page, "receive_levels")}
+    levels = {row["level"]: row["messages"] for row in parts_of(full_page)["receive_levels"]}
     assert levels == {9: 6 + 2, 3: 6 + 2 + 1 + 1, 1: SMALL_QUEUES}
     of_first = {
-        row["level"]: row["messages"] for row in part(full_page, "receive_place_levels") if not row["place"]
+        row["level"]: row["messages"]
+        for row in parts_of(full_page)["receive_place_levels"]
+        if not row["place"]
     }
     assert of_first == {9: 6, 3: 8}
 
 
 def test_the_top_of_each_queue_in_its_order(full_page: str) -> None:
-    top = part(full_page, "receive_top")
+    top = parts_of(full_page)["receive_top"]
     assert [row["position"] for row in top if row["place"] == 0] == list(range(1, 11))
     assert [row["message_id"] for row in top if row["place"] == 1] == [
         f"{NASTY}/{number}" for number in (1, 2, 3)
@@ -68,20 +60,20 @@ def test_the_top_of_each_queue_in_its_order(full_page: str) -> None:
 
 def test_who_is_overtaken(full_page: str) -> None:
     # The queue's messages arrived in the opposite order: the last one is passed by all others.
-    late = part(full_page, "receive_overtaken")
+    late = parts_of(full_page)["receive_overtaken"]
     assert [(row["queue"], row["passed_by"], row["message_id"]) for row in late[:2]] == [
         ("OrderQueue", 11, "OrderQueue/12"),
         ("OrderQueue", 10, "OrderQueue/11"),
     ]
-    sent = part(full_page, "transmission_overtaken")
+    sent = parts_of(full_page)["transmission_overtaken"]
     assert [(row["message_id"], row["passed_by"]) for row in sent] == [("m2", 1), ("m3", 1)]
 
 
 def test_transmission_by_instance(full_page: str) -> None:
-    places = part(full_page, "transmission_places")
+    places = parts_of(full_page)["transmission_places"]
     shown = ("instance", "messages", "forwarded", "elevated")
     assert [tuple(row[name] for name in shown) for row in places] == [("SQL1", 3, 1, 1), ("SQL2", 1, 0, 0)]
-    assert [(row["place"], row["message_id"]) for row in part(full_page, "transmission_top")] == [
+    assert [(row["place"], row["message_id"]) for row in parts_of(full_page)["transmission_top"]] == [
         (0, "m1"),
         (0, "m2"),
         (0, "m3"),
@@ -91,22 +83,24 @@ def test_transmission_by_instance(full_page: str) -> None:
 
 def test_rules_monitors_and_input(full_page: str) -> None:
     counted = ("rule_name", "endpoints", "messages", "open_messages")
-    assert [tuple(row[name] for name in counted) for row in part(full_page, "rules")] == [
+    assert [tuple(row[name] for name in counted) for row in parts_of(full_page)["rules"]] == [
         (None, 4, 0, 0),
         ("Gold", 8, 16, 8 + 3 + SMALL_QUEUES),
         ("Unused", 0, 0, 0),
     ]
-    assert [row["queue"] for row in part(full_page, "activation")] == ["OrderQueue", "Queue 00"]
-    assert [(row["events"], row["rejected"]) for row in part(full_page, "inputs")] == [(20, 4)]
-    assert [(row["reason"], row["events"]) for row in part(full_page, "rejected")] == [
+    assert [row["queue"] for row in parts_of(full_page)["activation"]] == ["OrderQueue", "Queue 00"]
+    assert [(row["events"], row["rejected"]) for row in parts_of(full_page)["inputs"]] == [(20, 4)]
+    assert [(row["reason"], row["events"]) for row in parts_of(full_page)["rejected"]] == [
         ("message_id is null", 2),
         ("unknown event_type", 1),
     ]
-    assert part(full_page, "unresolved") == [{"kind": "receive", "reason": "endpoint_unknown", "messages": 3}]
+    assert parts_of(full_page)["unresolved"] == [
+        {"kind": "receive", "reason": "endpoint_unknown", "messages": 3}
+    ]
 
 
 def test_nights_are_those_up_to_this_one(full_page: str) -> None:
-    nights = part(full_page, "nights")
+    nights = parts_of(full_page)["nights"]
     shown = ("run_id", "attempts", "failed", "seconds", "open_receive")
     assert [tuple(row[name] for name in shown) for row in nights] == [
         ("r2", 2, 1, 100.0, 61),
@@ -117,7 +111,7 @@ def test_nights_are_those_up_to_this_one(full_page: str) -> None:
 
 def test_tables_that_were_never_written_are_empty(empty_page: str) -> None:
     for name in ("receive_places", "transmission_top", "activation", "rules", "rejected", "unresolved"):
-        assert part(empty_page, name) == []
+        assert parts_of(empty_page)[name] == []
         assert total(empty_page, name) == 0
 
 
@@ -179,8 +173,8 @@ def test_many_queues_make_no_heavy_page(session: SparkSession, tmp_path: Path) -
     many = page_of(session, settings, AS_OF)
     assert len(many.encode()) < 6_000_000
     assert total(many, "receive_places") == QUEUES
-    places = part(many, "receive_places")
+    places = parts_of(many)["receive_places"]
     assert len(places) == 500
     assert {row["messages"] for row in places} == {9}
-    assert len(part(many, "receive_top")) == 500 * 9
-    assert sum(row["messages"] for row in part(many, "receive_levels")) == QUEUES // 4 * (9 + 3 * 3)
+    assert len(parts_of(many)["receive_top"]) == 500 * 9
+    assert sum(row["messages"] for row in parts_of(many)["receive_levels"]) == QUEUES // 4 * (9 + 3 * 3)

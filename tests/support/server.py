@@ -167,6 +167,14 @@ def _waiting_row(state: State, message: Message) -> Row:
     )
 
 
+def with_guids(rows: Iterable[Row]) -> list[Row]:
+    """The rows with ids of conversations and groups as a server has them."""
+    ids = ("conversation_id", "conversation_group_id")
+    return [
+        {**row, **{name: row[name].encode().hex().upper() for name in ids if row.get(name)}} for row in rows
+    ]
+
+
 def message_id(message: Message, moment: datetime) -> str:
     """The id that a snapshot of the moment gives a message; what waits has no place in a queue yet."""
     side = "initiator" if message.sent_by_initiator else "target"

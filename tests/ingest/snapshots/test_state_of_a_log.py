@@ -8,12 +8,11 @@ import pytest
 
 from tests.field.running import Case
 from tests.support.captures import write_captures
-from tests.support.factories import Row
 from tests.support.harness import difference, one_log
 from tests.support.model import simulate
 from tests.support.model.messages import read_messages
 from tests.support.random_logs import random_logs
-from tests.support.server import message_id, server_views, snapshots, state_of
+from tests.support.server import message_id, server_views, snapshots, state_of, with_guids
 from tests.support.strategies import Log
 
 SCHEDULES = ("group_priorities", "receive_schedule", "transmission_schedule")
@@ -21,25 +20,13 @@ SCHEDULES = ("group_priorities", "receive_schedule", "transmission_schedule")
 
 def as_the_server_names_it(log: Log) -> Log:
     """The log without what no view shows, its ids in upper case, its messages named as snapshots do."""
-
-    def id_of(text: str | None) -> str | None:
-        return None if text is None else text.encode().hex().upper()
-
-    events: Row = {
-        source: [
-            {**row, **{name: id_of(row.get(name)) for name in ("conversation_id", "conversation_group_id")}}
-            for row in rows
-        ]
-        for source, rows in (("endpoint_events", log.endpoint_events), ("message_events", log.message_events))
-    }
-    kept = [row for row in events["message_events"] if "FORWARD" not in row["event_type"]]
+    endpoint_events, message_events = map(with_guids, (log.endpoint_events, log.message_events))
+    kept = [row for row in message_events if "FORWARD" not in row["event_type"]]
     messages = read_messages(kept)
     new = {message.message_id: message_id(message, log.as_of) for message in messages}
     once = {old for old, name in new.items() if list(new.values()).count(name) == 1}
-    events["message_events"] = [
-        {**row, "message_id": new[row["message_id"]]} for row in kept if row["message_id"] in once
-    ]
-    return replace(log, **events, queue_events=None)
+    named = [{**row, "message_id": new[row["message_id"]]} for row in kept if row["message_id"] in once]
+    return replace(log, endpoint_events=endpoint_events, message_events=named, queue_events=None)
 
 
 @pytest.mark.slow
