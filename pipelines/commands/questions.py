@@ -17,6 +17,7 @@ from pipelines.config.errors import NOT_MET, ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import FORMS, QueueFilter
 from pipelines.config.snapshots.server import queue_schemas
+from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import escape_line, open_console, to_json
 from pipelines.console.wording import format_database, format_list
@@ -191,6 +192,17 @@ def _answer_leaks(asked: Asked) -> dict[str, Any]:
     return report_leaks(asked.warehouse, **since, limit=options.limit)
 
 
+def _show_leaks(answer: dict[str, Any], asked: Asked) -> None:
+    options = asked.options
+    print_leaks(answer, wide=options.wide)
+    if answer["endpoints"] and options.script is None:
+        days = [] if options.days == DAYS else ["--days", str(options.days)]
+        grace = [] if options.grace == GRACE.total_seconds() else ["--grace", f"{options.grace:.0f} s"]
+        words = [*days, *grace, "--script", "leaks.sql", "--as-of", format_instant(asked.as_of)]
+        script = command_line("leaks", *words)
+        open_console().write_line(f"T-SQL that looks at each endpoint again, and then ends it: {script}")
+
+
 LEAKS = Question(
     "leaks",
     "Say which conversations are never ended: the far side has ended, or nothing came for days.",
@@ -199,7 +211,7 @@ LEAKS = Question(
     limit=(20, "rows of each part"),
     has_wide=True,
     answer=_answer_leaks,
-    show=lambda answer, asked: print_leaks(answer, wide=asked.options.wide),
+    show=_show_leaks,
     tells_age=True,
 )
 

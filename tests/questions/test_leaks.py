@@ -264,6 +264,7 @@ def test_the_job_prints_tables_and_json(leaking: Project, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert "4 endpoints leak: 2 in state DI (DISCONNECTED_INBOUND) as the far side" in shown
     assert "handle half too False" in shown
+    assert shown.endswith("--script leaks.sql --as-of 2026-11-20T12:00:00Z\n")
 
     unread = {"unread": [{**dict.fromkeys(QUEUE, "Q"), "conversations": 5}], "as_of": at(0)}
     print_leaks({**report, **unread, "groups": [], "unread_in_all": {"rows": 3, "conversations": 9}})
