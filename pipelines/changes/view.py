@@ -6,7 +6,7 @@ from pipelines.blocks.tables import DATABASE, FACT_COLUMNS, Column, Row, Table, 
 from pipelines.config.instants import format_instant
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import escape_line, open_console
-from pipelines.console.wording import format_count, format_criteria, format_database, format_list
+from pipelines.console.wording import format_code, format_count, format_criteria, format_database, format_list
 from pipelines.why.causes.cause import ORDER
 from pipelines.why.view import format_place
 
@@ -122,7 +122,9 @@ def _lines(changes: Row) -> Iterator[str]:
         yield f"{places} changed: {before} then, {now:,} now{'; ' if traffic else ''}{traffic}"
     parts = []
     for which, found in changes["findings"].items():
-        if told := [f"{row['code']} ({format_place(row)})" for row in found if row["severity"] != ORDER]:
+        if told := [
+            f"{format_code(row['code'])} ({format_place(row)})" for row in found if row["severity"] != ORDER
+        ]:
             parts.append(f"findings that are {which}: {format_list(told)}")
     if parts:
         yield "; ".join(parts)

@@ -21,7 +21,7 @@ LINES = [
     f"since the as_of of {MONDAY}: conversations: 50 began and 50 ended in SQL1.Claims, with 66 "
     "messages that no fact shows as received; 20 began and 20 ended in SQL1.Portal",
     "1 place changed: 88 messages then, 168 now; at least 168 arrived and at least 22 were received",
-    "findings that are new: rule_newer_than_endpoint (Queue SQL1.Claims.ClaimIntakeQueue)",
+    "findings that are new: rule newer than endpoint (Queue SQL1.Claims.ClaimIntakeQueue)",
     "rules: 'GoldClaims' of SQL1.Claims was created",
 ]
 
@@ -126,4 +126,4 @@ def test_a_finding_that_is_worse_than_before_is_new(case: Case, tmp_path: Path) 
         ["stopped"],
         ["order"],
     ]
-    assert LINES[2].replace("rule_newer_than_endpoint", "not_received") in copy.lines("changes")
+    assert LINES[2].replace("rule newer than endpoint", "not received") in copy.lines("changes")
