@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pipelines.blocks.tables import Table, column, place_column
+from pipelines.blocks.tables import Column, Row, Table, column, place_column
 from pipelines.config.instants import format_instant
+from pipelines.config.queue_filter import name_parts, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer, print_cut
 from pipelines.console.terminal import Terminal, open_console
@@ -24,7 +25,7 @@ SUMMARY = Table(
     "whatif-summary",
     "Who gains and who pays",
     [
-        column("Name", "name", "name"),
+        Column("Name", "name", lambda row: _name(row), ("name", "dimension")),
         column("By", "word", "dimension"),
         column("Order", "word", "kind"),
         column("Messages", "count", "messages"),
@@ -37,6 +38,15 @@ SUMMARY = Table(
     first="that change most",
     empty="no message moves.",
 )
+
+
+def _name(row: Row) -> str | None:
+    """The name of a row of the summary; queues and instances are written as everywhere."""
+    name: str | None = row["name"]
+    parts = name_parts(name) if name and row["dimension"] in SCOPES else []
+    return queue_text(parts) if parts else name
+
+
 MOVES = Table(
     "whatif-moves",
     "The largest moves",
