@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.blocks.tables import Column, Table, column, second_column
+from pipelines.blocks.tables import Column, Table, age_column, column
 from pipelines.changes.view import describe_changes
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
@@ -32,18 +32,6 @@ MOST_WAITING = 6
 """Queues and sending instances that are printed."""
 MOST_FINDINGS = 5
 """Notes and changes that are printed."""
-WAITING = Table(
-    "waiting",
-    "Waiting",
-    [
-        column("Where", "text", "where"),
-        column("Messages", "count", "messages"),
-        # Of locked groups and of queues that are off; of an instance, those that wait for such a queue.
-        Column("Held by a lock or a queue that is off", "count", lambda row: row["held"] or None, ("held",)),
-        column("Highest level", "level", "level"),
-        second_column("Oldest since", "oldest"),
-    ],
-)
 
 
 def print_summary(
@@ -111,7 +99,7 @@ def _print_findings(console: Terminal, first: Findings, command: Callable[..., s
         for line in finding_lines(finding, f"{finding['severity'].capitalize()}. {format_place(finding)}: "):
             console.write_line(line)
     if first.more:
-        console.write_line(f"and {format_count(first.more, 'more finding')}: {command('why')}")
+        console.write_line(f"{first.more}: {command('why')}")
 
 
 def _print_waits(
@@ -120,7 +108,15 @@ def _print_waits(
     if not waits:
         console.write_line(f"No queue and no instance has a message that waits at {format_instant(as_of)}.")
         return
-    table = WAITING.with_title(f"{WAITING.title} at {format_instant(as_of)}")
+    columns = [
+        column("Where", "text", "where"),
+        column("Messages", "count", "messages"),
+        # Of locked groups and of queues that are off; of an instance, those that wait for such a queue.
+        Column("Locked or off", "count", lambda row: row["held"] or None, ("held",)),
+        column("Highest level", "level", "level"),
+        age_column("Oldest waits", "oldest", as_of),
+    ]
+    table = Table("waiting", f"Waiting at {format_instant(as_of)}", columns)
     print_answer(console, table, waits[:MOST_WAITING])
     if len(waits) > MOST_WAITING:
         more = format_count(len(waits) - MOST_WAITING, "more place")

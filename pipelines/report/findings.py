@@ -1,6 +1,5 @@
 """What the page begins with: servers, the age of their data, the verdict, and cards of findings."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +17,7 @@ from pipelines.report.tables import PageData, PageTable
 from pipelines.storage.ages import read_ages
 from pipelines.storage.freshness import OLD
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, ORDER, STOPPED, split_action
+from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED, split_action
 from pipelines.why.report import first_findings
 from pipelines.why.teller import teller_of
 from pipelines.why.view import format_place
@@ -103,8 +102,6 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     newest, gone = told.newest, [*told.gone_lines()]
     ages = [[*key, moment] for key, moment in sorted(newest.items(), key=lambda item: (item[1], item[0]))]
     servers = sorted({row[0] for row in (*settings.catalog.queue_rows(), *newest)})
-    more = Counter(row["severity"] for row in first.counted if row["severity"] != ORDER)
-    more.subtract(row["severity"] for row in first.told)
     changes = read_changes_before(warehouse, settings, as_of)
     changed = [] if changes is None else ["; ".join(describe_changes(changes))]
     return {
@@ -113,19 +110,13 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
         "changed": PageTable(["sentence"], [[sentence] for sentence in changed], len(changed)),
         "servers": PageTable(["server"], [[name] for name in servers], len(servers)),
         "verdict": PageTable(["sentence"], [[first.verdict]], 1),
-        "findings": PageTable(columns, rows, len(rows) + first.more),
+        "findings": PageTable(columns, rows, len(rows)),
         "more_findings": PageTable(
             ["sentence", "command"],
-            [[_say_more(more), teller_of(settings, as_of).command("why")]] if first.more else [],
-            int(first.more > 0),
+            [[first.more, teller_of(settings, as_of).command("why")]] if first.more else [],
+            int(bool(first.more)),
         ),
     }
-
-
-def _say_more(counts: Mapping[str, int]) -> str:
-    """How many findings have no card, by severity, the worst first."""
-    parts = [f"{counts[severity]:,} {severity}" for severity in MEANINGS if counts[severity]]
-    return f"And {sum(counts.values()):,} more ({', '.join(parts)})"
 
 
 def format_servers(data: PageData) -> str:

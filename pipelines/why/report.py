@@ -1,5 +1,6 @@
 """The answer to why messages wait: the situation, the causes, and both by place."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,6 +9,7 @@ from functools import partial
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
+from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.questions.caveats import say_unknown_honor
 from pipelines.questions.conversations import find_conversation
@@ -131,9 +133,13 @@ class Findings:
     since: list[datetime | None]
 
     @property
-    def more(self) -> int:
-        """How many findings are not told, without those of the order."""
-        return len([row for row in self.counted if row["severity"] != ORDER]) - len(self.told)
+    def more(self) -> str:
+        """How many findings of each severity are not told, without those of the order; empty if none is."""
+        counts = Counter(row["severity"] for row in self.counted)
+        counts.subtract(row["severity"] for row in self.told)
+        left = {each: counts[each] for each in SEVERITIES if each != ORDER and counts[each]}
+        told = ", ".join(f"{count:,} {severity}" for severity, count in left.items())
+        return f"and {format_count(sum(left.values()), 'more finding')} ({told})" if left else ""
 
 
 def first_findings(
