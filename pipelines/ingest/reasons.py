@@ -26,7 +26,8 @@ REASONS = {
     BROKEN_ROW: "not one JSON object; a CSV row of another width than its header, or without a line end at "
     "the file's end; text that is not UTF-8 or has a NUL",
     LINE_TOO_LONG: "more bytes than `quality.max_line_bytes`",
-    "unreadable_<column>": "the text does not have the column's type",
+    "unreadable_<column>": "the text does not have the column's type, or a snapshot's time is before 1900 or "
+    "after 9998",
     "missing_<column>": "null where the event type needs a value",
     UNKNOWN_EVENT_TYPE: "none of the input's event types",
     CONTRADICTS_TYPE: "BEGIN_DIALOG of a target, or DIALOG_CREATED of an initiator",

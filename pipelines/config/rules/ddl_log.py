@@ -13,6 +13,7 @@ from pipelines.config.captures.clocks import OffsetPeriod, ShownClock, offset_at
 from pipelines.config.errors import ConfigError
 from pipelines.config.exports.form import ForeignFileError, detect_form
 from pipelines.config.exports.rows import text_rows
+from pipelines.config.instants import END, FIRST
 from pipelines.config.mapping import LocalTimes, offset_seconds
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.catalog_statements import is_about_catalog, read_catalog_change
@@ -163,7 +164,10 @@ class _Moments:
             ConfigError: it is no time, clocks never show it, or the offset is not known.
         """
         try:
-            return self._in_utc(place, datetime.fromisoformat(text.strip()), instance)
+            moment = self._in_utc(place, datetime.fromisoformat(text.strip()), instance)
+            if not FIRST <= moment < END:
+                raise ValueError
+            return moment
         except (ValueError, OverflowError):
             raise ConfigError(
                 f"{place}: PostTime is {text!r}; write it like 2026-11-20T10:00:00.123"

@@ -7,6 +7,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.errors import InputError
+from pipelines.config.instants import END, FIRST
 from pipelines.config.snapshots.columns import is_text
 from pipelines.config.snapshots.declaration import ValueType, ViewColumn
 from pipelines.config.snapshots.view_file import ViewFile
@@ -175,16 +176,20 @@ def _has_bits(file: ViewFile, column: ViewColumn) -> bool:
 
 
 def _is_parsed(file: ViewFile, column: ViewColumn) -> bool:
-    """Whether values are made of text, so that some may not be readable."""
+    """Whether some values may not be readable: those made of text, and times of all years."""
     if column.kind == "bit":
         return not _has_bits(file, column)
-    return column.kind in ("int", "time") and _has_texts(file, column)
+    return column.kind == "time" or (column.kind == "int" and _has_texts(file, column))
 
 
 def _typed(value: Column, file: ViewFile, column: ViewColumn) -> Column:
     if column.kind == "bit" and _has_bits(file, column):
         return value
-    if column.kind in ("int", "time") and not _has_texts(file, column):
+    if column.kind == "time":
+        is_parsed = _has_texts(file, column)
+        moment = parse_value(value.cast("string"), "timestamp") if is_parsed else value.cast("timestamp")
+        return F.when((moment >= F.lit(FIRST)) & (moment < F.lit(END)), moment)
+    if column.kind == "int" and not _has_texts(file, column):
         return value.cast(TYPES[column.kind])
     text = value.cast("string")
     if column.kind == "guid":

@@ -1,5 +1,6 @@
 """Views of a snapshot: which one a row is of, whatever the files are called and however they are written."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -77,3 +78,15 @@ def test_hundreds_of_queues_are_read(session: SparkSession, tmp_path: Path) -> N
     write_views(tmp_path / "snap", queues, "csv")
     found = orders_by_view(session, tmp_path / "snap", "csv")
     assert found == {(f"dbo.Q{number}", number) for number in range(400)}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_times_beyond_the_ends_are_not_readable(session: SparkSession, tmp_path: Path, format: str) -> None:
+    """Not every machine can show them."""
+    years = [1000, 1899, 1900, 9998, 9999]
+    rows = [
+        ready(1, False, 0, queuing_order=year, message_enqueue_time=datetime(year, 1, 1, tzinfo=UTC))
+        for year in years
+    ]
+    write_views(tmp_path / "snap", {"dbo.A": rows}, format)
+    assert orders_by_view(session, tmp_path / "snap", format) == {("dbo.A", 1900), ("dbo.A", 9998)}
