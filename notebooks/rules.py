@@ -40,23 +40,23 @@ settings, warehouse = open_warehouse(SETTINGS)
 # %% [markdown]
 # ## Coverage
 #
-# A row for each rule, used or not, and one per database for the default of 5. A rule without endpoints is
-# unused, or one of its names is misspelt. After a snapshot, endpoints whose level is the server's, where no
-# rule gives it today, have a row of their own.
+# A row for each rule and level, used or not, and one per database for the default of 5. A rule without
+# endpoints is unused, or one of its names is misspelt. After a snapshot, endpoints whose level is the
+# server's, where no rule gives it today, have a row of their own.
 
 # %%
 as_of = published_as_of(warehouse, settings, None)
-# In the order of their versions, so that a rule's last level is that of its newest version.
 versions = pd.DataFrame(report_coverage(warehouse, as_of))
 without = versions["level"].isna().map({False: "default", True: "no rule, the server's level"})
 versions["decided_by"] = versions["rule_name"].fillna(without)
 rules = (
-    versions.groupby(["instance", "database", "rule_name", "decided_by"], dropna=False)
-    .agg({"level": "last", "endpoints": "sum", "open_messages": "sum"})
+    versions.groupby(["instance", "database", "rule_name", "decided_by", "level"], dropna=False)
+    .agg({"endpoints": "sum", "open_messages": "sum"})
     .reset_index()
     .sort_values("endpoints", ascending=False, kind="stable")
 )
-rules["rule"] = rules["decided_by"] + " (" + rules["instance"] + "." + rules["database"] + ")"
+at_level = rules["level"].map(", level {:.0f}".format, na_action="ignore").fillna("")
+rules["rule"] = rules["decided_by"] + at_level + " (" + rules["instance"] + "." + rules["database"] + ")"
 rules[["rule", "level", "endpoints", "open_messages"]].head(200)
 
 # %%
@@ -71,15 +71,7 @@ bars = axes.barh(
     hatch=["//" if is_default else "" for is_default in most["rule_name"].isna()],
     edgecolor="white",
 )
-axes.bar_label(
-    bars,
-    [
-        f"{count:,}, level {level}" if level else f"{count:,}"
-        for count, level in zip(most["endpoints"], levels, strict=True)
-    ],
-    padding=4,
-    fontsize=8,
-)
+axes.bar_label(bars, [f"{count:,}" for count in most["endpoints"]], padding=4, fontsize=8)
 axes.set(title="Endpoints by the rule that decided their level (hatched: no rule)", xlabel="endpoints")
 axes.margins(x=0.15, y=0.01)
 axes.tick_params(axis="y", labelsize=8)

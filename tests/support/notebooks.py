@@ -38,7 +38,7 @@ EXPECTED = {
     # The first conversation came first, and the three of level 9 go before it.
     "why_this_order": (1, ["'message_id': 'c0/0'", "'passed_by': 3", "target in SQL1.B: level 5 (no rule"]),
     # Urgent, level 9 with three messages, becomes 10: the levels change and the order does not.
-    "rules": (2, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R301", "raised to 10."]),
+    "rules": (2, ["Urgent, level 9 (SQL1.B)", "Misspelt, level 2 (SQL1.B)", "R301", "raised to 10."]),
     # One of each class; bulk packing goes first, and parcels wait.
     "what_readers_did": (
         1,
