@@ -106,6 +106,8 @@ class MappedColumn(LocalTimes):
     def _is_column_or_constant(self) -> "MappedColumn":
         if (self.from_ is None) == (self.value is None):
             raise problem(f"needs one of from and value; {_COLUMN}")
+        if self.value is not None and not self.value.strip():
+            raise problem("has a blank value; write a constant, or remove the column, which is null then")
         if self.value is not None and self.model_fields_set != {"value"}:
             raise problem("is a constant, which nothing changes; leave value alone, or write from")
         if self.other is not None and self.values is None:

@@ -60,6 +60,7 @@ def test_keys_of_values_may_be_numbers_true_or_null(tmp_path: Path) -> None:
         ("message_type: T", "event_id: T", "an event needs message_type; name the column, or a constant"),
         ("N,", "{from: N, value: 1},", "needs one of from and value;"),
         ("N,", "3,", "is no column; write the name of a column of the file"),
+        ("N,", "{value: ' '},", "has a blank value; write a constant, or remove the column"),
         ("N,", "{value: few},", "is 'few', but message_sequence_number is a whole number"),
         ("N,", "{from: N, other: 1},", "has other without values; write the values, too"),
         ("N,", "{from: N, zone: UTC},", "is no time and has no zone; remove zone or offset"),
