@@ -36,7 +36,10 @@ def collect_first(
     if len(rows) < limit:
         return rows, {"rows": len(rows), **{name: sum(row[name] for row in rows) for name in names}}
     sums = F.count(F.lit(1)).alias("rows"), *[F.sum(name).alias(name) for name in names]
-    return rows, collect_rows(counted.agg(*sums))[0]
+    # The embedded engine takes names that a file has once for constants, and fails to sum counts by these
+    # alone.
+    numbered = counted.withColumn("number", F.monotonically_increasing_id())
+    return rows, collect_rows(numbered.agg(*sums))[0]
 
 
 def _is_ambiguous(value: object) -> bool:

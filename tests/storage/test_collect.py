@@ -2,12 +2,13 @@
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
 from pipelines.engine.frames import small_frame
-from pipelines.storage.collect import collect_rows
+from pipelines.storage.collect import collect_first, collect_rows
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns"])
@@ -33,3 +34,10 @@ def test_moments_are_in_utc_whatever_the_zone_of_the_machine(
         time.tzset()
     assert rows == [{"number": number, "moment": moment} for number, moment in enumerate(moments)]
     assert all(row["moment"].tzinfo is UTC for row in rows[:-1])
+
+
+def test_counts_of_a_file_with_one_name_are_summed(session: SparkSession, tmp_path: Path) -> None:
+    path = f"{tmp_path}/rows"
+    small_frame(session, [("one",)], "name string").write.format("delta").save(path)
+    counted = session.read.format("delta").load(path).groupBy("name").agg(F.count(F.lit(1)).alias("messages"))
+    assert collect_first(counted, 1) == ([{"name": "one", "messages": 1}], {"rows": 1, "messages": 1})
