@@ -65,6 +65,7 @@ def print_summary(
         for line in describe_changes(found.changes):
             console.write_line(line)
     _print_findings(console, first, command)
+    _print_waits(console, found.waits, as_of, command)
     _print_changes(console, found.shown_changes, command)
     for line in found.leaks:
         console.write_line(f"{line}: {command('leaks')}")
@@ -80,7 +81,6 @@ def print_summary(
         console.write_line(f"and {format_count(more_notes, 'more note')}: nightly --verbose prints all")
     if found.expectations:
         print_expectations(console, found.expectations, as_of)
-    _print_waits(console, found.waits, as_of, command)
     if verbose:
         print_answer(console, INPUTS, found.events)
         for where, rows in found.received:
