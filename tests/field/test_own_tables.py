@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -105,6 +107,25 @@ def test_check_shows_three_mapped_rows_and_what_nothing_gives(server: Server) ->
     assert found.code == 0
     server.log("other/1.csv", ROWS[2])
     assert "message_events/other: where keeps no row of the first file\n" in server.job("check").out
+
+
+def test_messages_of_parquet_that_lack_an_id_have_that_of_their_number(server: Server) -> None:
+    names = ("event_id", "message_id", "SeqNo", "ProcessedAt", "Conversation", "MsgType")
+    same = ("2026-11-20 10:00:00", CONVERSATION, "1")
+    rows = [("r1", "M1", 0, *same), ("r2", None, 1, *same), ("r3", None, None, *same)]
+    columns = COLUMNS | {"event_id": "event_id", "message_id": "message_id"}
+    source = {"name": "audit", "path": "audit", "format": "parquet", "columns": columns}
+    endpoints = {"path": "endpoints", "format": "csv"}
+    server.configure(inputs={"endpoint_events": endpoints, "message_events": [source]})
+    table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+    pq.write_table(table.slice(0, 1), server.folder / "audit" / "1.parquet")
+    server.fold()
+    assert messages_of(server) == {("M1", "ClaimRequest")}
+    pq.write_table(table, server.folder / "audit" / "2.parquet")
+    server.configure(quality={"max_rejected_share": 1})
+    server.fold()
+    assert messages_of(server) == {("M1", "ClaimRequest"), (f"{CONVERSATION}/initiator/1", "ClaimRequest")}
+    assert server.counts(2, "audit") == (3, 1, 1, 1, 0)
 
 
 def test_nights_take_two_tables_each_row_once_and_a_handle_waits_for_31_days(server: Server) -> None:
