@@ -85,23 +85,29 @@ def store_once(messages: DataFrame, views: DataFrame, number: int) -> DataFrame:
         split = _split(shown, small_frame(messages.sparkSession, stretches, STRETCHES))
         shown = split.withColumn("until", until)
     near = [F.when(is_new, F.col(name)).alias(name) for name in ("before", "after")]
-    known = shown.join(F.broadcast(at), [*PLACE, "seen_at"], "left").select(*names, "until", *near)
     content = row_hash(F.col("message_type"), *map(F.col, SAME), *[F.col(name).isNull() for name in SAME])
+    # Rows are wide: the few columns that decide are sorted, and find the rows that stay.
+    narrow = ("event_id", "seen_at", "batch", "until", "content")
+    known = (
+        shown.select(*MESSAGE, "place", *narrow[:-1], content.alias("content"))
+        .join(F.broadcast(at), [*PLACE, "seen_at"], "left")
+        .select(*MESSAGE, *narrow, *near)
+    )
     in_order = Window.partitionBy(*MESSAGE).orderBy("seen_at", "batch")
     last = {f"last_{name}": F.lag(name).over(in_order) for name in ("until", "after", "content")}
     follows = (F.col("before") <= F.col("last_until")) | (F.col("seen_at") <= F.col("last_after"))
     is_next = F.coalesce(follows & (F.col("content") == F.col("last_content")), F.lit(False))
-    begun = (
-        known.withColumn("content", content).withColumns(last).withColumn("begins", (~is_next).cast("int"))
-    )
+    begun = known.withColumns(last).withColumn("begins", (~is_next).cast("int"))
     runs = begun.withColumn("run", F.sum("begins").over(in_order.rowsBetween(Window.unboundedPreceding, 0)))
-    others = {name: F.min(name) for name in names if name not in MESSAGE}
-    first = {
-        "event_id": F.min_by("event_id", "seen_at"),
-        "shown_until": F.nullif(F.max("until"), F.min("seen_at")),
-    }
-    of_run = runs.groupBy(*MESSAGE, "run").agg(*[each.alias(name) for name, each in (others | first).items()])
-    return messages.where(~is_shown).unionByName(of_run.select(*names))
+    of_run = runs.groupBy(*MESSAGE, "run").agg(
+        F.min_by("event_id", "seen_at").alias("event_id"),
+        F.min("seen_at").alias("seen_at"),
+        F.min("batch").alias("batch"),
+        F.nullif(F.max("until"), F.min("seen_at")).alias("shown_until"),
+    )
+    first = of_run.select("event_id", "seen_at", "batch", "shown_until")
+    stored = shown.drop("batch", "shown_until").join(first, ["event_id", "seen_at"], "inner")
+    return messages.where(~is_shown).unionByName(stored.select(*names))
 
 
 def _find_stretches(views: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:

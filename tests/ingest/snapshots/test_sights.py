@@ -55,6 +55,8 @@ def test_snapshots_in_a_row_are_one_row(session: SparkSession, batches: list[lis
     """Whatever the batches: a snapshot that comes last joins the rows of those around it, or splits one."""
     draw = Draw(session)
     seen = draw.rows(MESSAGES, event_type="DELIVERED", instance="SQL1", conversation_id="c")(SEEN)
+    event_id = F.concat_ws("/", F.lit("snapshot"), F.unix_micros("seen_at"), "message_id")
+    seen = seen.withColumn("event_id", event_id)
     stored = draw.rows(MESSAGES, event_type="DELIVERED", instance="SQL1", batch=0)("message_id\n logged")
     moments = seen.select(
         "instance", "database", F.explode(F.array(F.lit("Q"), F.lit("R"))).alias("place"), "seen_at"
