@@ -60,7 +60,11 @@ def off(open_case: OpenCase) -> Servers:
 
 def test_a_queue_that_is_off_holds_messages_in_two_places(off: Servers) -> None:
     case, night = off.case, off.night
-    assert f"- {OFF}" in night.out.splitlines()
+    seen = "which was seen off at 2026-11-20T10:00:00Z."
+    assert {
+        f"- Stopped. Queue FULL.MillDB.MillQueue: 20 messages wait in queue FULL.MillDB.MillQueue, {seen}",
+        f"- Stopped. To be sent by FULL: 5 messages wait for queue FULL.MillDB.MillQueue, {seen}",
+    } <= set(night.out.splitlines())
     assert "off since" not in night.out
     assert "0 rollbacks" not in night.out
     # It has a position in the table, and is not what is sent first.
@@ -116,7 +120,8 @@ def test_the_page_counts_messages_that_wait_for_a_queue_that_is_off(off: Servers
 def test_a_queue_that_is_off_and_empty(off: Servers) -> None:
     """Not "0 messages", and not "nothing waits"."""
     said = f"EMPTY.MillDB.MillQueue: {SEEN_OFF}; 5 wait for this queue, in a transmission queue of EMPTY"
-    assert f"- {said}" in off.night.out.splitlines()
+    found = "To be sent by EMPTY: 5 messages wait for queue EMPTY.MillDB.MillQueue, which was seen off"
+    assert f"- Stopped. {found}" in off.night.out
     assert said in off.case.lines("next", "--queue", "EMPTY.MillDB.MillQueue")
     shown = "\n".join(off.case.lines("activation", "--as-of", AS_OF, "--queue", "EMPTY.MillDB.MillQueue"))
     assert "5 wait for this queue" in shown
@@ -159,8 +164,10 @@ def test_the_message_behind_five_rollbacks(logged: tuple[Case, Outcome]) -> None
         "E2000000-0000-4000-8000-000000000000 was received and rolled back 5 times, last at "
         "2026-11-20T09:00:05Z"
     )
-    whole = f"the queue is off since 2026-11-20T09:00:06Z; 60 messages stand in it; {said}"
-    assert f"- MILL1.EtlDB.EtlQueue: {whole}" in night.out.splitlines()
+    assert (
+        "- Stopped. Queue MILL1.EtlDB.EtlQueue: 60 messages wait in queue MILL1.EtlDB.EtlQueue, "
+        "which has been off since 2026-11-20T09:00:06Z; message m-0 was rolled back five times or more."
+    ) in night.out.splitlines()
     assert said in case.job("activation", "--as-of", ONE_LATER, "--queue", "EtlQueue").out
     assert said in case.job("next", "--queue", "EtlQueue").out
     waiting = case.lines("waiting")

@@ -175,7 +175,7 @@ def test_a_log_is_replaced_by_that_of_another_seed_and_what_lies_beside_it_stays
         ("--preset huge", "invalid choice: 'huge'"),
         ("--preset sample --instances 9", "argument --instances: not with --preset"),
         ("--preset sample --same-level 0", "argument --same-level: not with --preset"),
-        ("--start 1899-12-31", "the log must lie in the years 1900 to 9998"),
+        ("--start 1899-12-31", "'1899-12-31' is before 1900 or after 9998"),
         ("--start 9998-12-31 --days 2", "the log must lie in the years 1900 to 9998"),
         ("--days 100000", "is not a whole number from 1 to 3660"),
     ],
