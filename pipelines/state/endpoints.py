@@ -9,6 +9,8 @@ from pipelines.state.events_before import moment_and_id
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDS, MOVE
 
 SIDE = ["conversation_id", "is_initiator"]
+OVER = ("DO", "CD")
+"""The server's states of an endpoint that has ended."""
 
 
 def endpoints_at(

@@ -4,17 +4,13 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.snapshots.facts import SERVICE
 from pipelines.ladder.ladder import is_in_period
-from pipelines.state.endpoints import SIDE
+from pipelines.state.endpoints import OVER, SIDE
 from schemas.events import CREATIONS
 
 RECEIVED, MOVED, RECEIVED_OR_DROPPED = "received", "moved", "received_or_dropped"
 ARE_BINDINGS = f"kind = '{SERVICE}' and attribute = 'queue'"
 """Which rows of `catalog_history` say the queues of services."""
 PLACE = ["instance", "database"]
-
-
-OVER = ("DO", "CD")
-"""States of an endpoint that has ended."""
 
 
 def find_fates(

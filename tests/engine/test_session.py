@@ -1,4 +1,4 @@
-"""What is said of a server that does not answer, and of a warehouse that an engine can't take."""
+"""Errors for a server that does not answer, and for a warehouse that an engine can't take."""
 
 import socket
 

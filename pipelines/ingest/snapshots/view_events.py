@@ -20,6 +20,7 @@ from pipelines.config.snapshots.views import (
     TRANSMISSION,
 )
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
+from pipelines.state.endpoints import OVER
 from pipelines.state.events_before import just_before
 from pipelines.state.messages import UNKNOWN
 from schemas.events import END, ENDPOINT_FACTS
@@ -28,10 +29,10 @@ DEFAULT_LIFETIME = 2_147_483_647_000_000
 """Microseconds that a conversation lives where BEGIN DIALOG names no lifetime."""
 OLDEST_DAYS = 3653
 """A creation this long before the snapshot is unlikely: the application set a shorter lifetime."""
-ENDED = {"DO": True, "CD": True, "DI": False}
-"""States in which an endpoint has ended: this one, or the far one (false)."""
 OPEN = ("SO", "SI", "CO", "ER")
 FAR_ENDED = "DI"
+ENDED = {**dict.fromkeys(OVER, True), FAR_ENDED: False}
+"""States in which an endpoint has ended: this one, or the far one (false)."""
 ERROR, CLOSED = "ER", "CD"
 NAMED_STATES = (*ENDED, ERROR)
 """States that the id of an event has: they are shown where an endpoint is explained."""
