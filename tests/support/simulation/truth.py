@@ -75,13 +75,16 @@ class Truth:
         """The ready messages of a database's queues.
 
         Those that its newest capture shows, and those that a later one shows with an earlier arrival: they
-        had arrived, and were never gone.
+        had arrived, and were never gone. Those whose receiver the far side has shown ended since are dropped.
         """
         base, found = self.shown_at(place, as_of), {}
+        taken_at = max(moment for moment, _ in self.seen[place] if moment <= as_of)
         for database in [base, *self._later(place, as_of)]:
             for row in _ready(database):
                 endpoint, came = database.endpoints[row.handle], self.arrived[row.id]
                 is_shown = database is base
+                if is_shown and self._is_dropped(row, taken_at, as_of):
+                    continue
                 if row.id not in found and (is_shown or self._was_there(place, came, endpoint, as_of)):
                     queue = row.queue if is_shown else base.services[endpoint.local]
                     group = self._group_at(place, endpoint, as_of)
