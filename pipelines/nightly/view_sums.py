@@ -13,12 +13,12 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.engine.frames import small_frame, union_all
-from pipelines.ingest.snapshots.inferred_ends import BINDING_PERIODS, LATELY
+from pipelines.ingest.snapshots.inferred_ends import BINDING_PERIODS
 from pipelines.ladder.ladder import is_in_period
 from pipelines.schedules.view_sums import PLACE, frame_of
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before, ever
-from pipelines.state.messages import ARRIVALS, is_receive, is_sight_of_message, shown_last
+from pipelines.state.messages import ARRIVALS, LATELY, is_receive, is_sight_of_message, shown_last
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.newest import SummedView
 from pipelines.storage.warehouse import Warehouse

@@ -1,6 +1,6 @@
 """Messages: their attributes, and the events that decide their state."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -14,6 +14,8 @@ EVENT_RANKS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, 
 """The rank of an event type among events of a message at the same time: the lower rank is earlier."""
 
 ARRIVALS = ("DELIVERED", "RECEIVED")
+LATELY = timedelta(seconds=60)
+"""Facts of two sources that are this near do not contradict each other: clocks differ."""
 
 TYPE = "message_type"
 OF_ANY_EVENT = (
@@ -76,21 +78,42 @@ def order_of_sights(shown_until: datetime | None = None) -> Column:
     return F.when(is_sight, F.concat(rank, moment_of(shown_last(shown_until)), moment_of("seen_at")))
 
 
+def sent_again_at(sent_before: datetime | None = None) -> Column:
+    """When a number was given to another message, as an aggregate of its events; null if it was not.
+
+    It is so if a transmission queue shows that it was sent more than a minute after it last arrived, as after
+    a restore.
+
+    Args:
+        sent_before: what was sent then or later does not count; None for any time.
+    """
+    time = F.col("event_time")
+    is_sight = is_sent() & F.col("seen_at").isNotNull()
+    if sent_before is not None:
+        is_sight &= time < F.lit(sent_before)
+    sent = F.max(F.when(is_sight, time))
+    is_arrival = F.col("event_type").isin(*ARRIVALS) & F.col("inferred").isNull()
+    arrived = F.max(F.when(is_arrival, F.greatest(time, shown_last())))
+    return F.when(sent > arrived + F.lit(LATELY), sent)
+
+
 def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
-    """The messages that were sent or arrived and have no committed RECEIVED; few, as most have one.
+    """The messages that were sent or arrived and are not received; few, as most are.
 
     Args:
         ledger: the message events that count.
         uncommitted: `transactions.uncommitted` of them; few.
 
     Returns:
-        One row per message_id: `sent` (a transmission queue can still hold it), `arrived`, `taken_at`, when
-        an open transaction first received it, and `shown_at`, the last snapshot that shows it in a
-        transmission queue; null if none. See docs/semantics.md#state-at-as_of.
+        One row per message_id: `sent` (it did not arrive, or was sent again, and a transmission queue can
+        still hold it), `arrived` (it is not received), `taken_at`, when an open transaction first received
+        it, and `shown_at`, the last snapshot that shows it in a transmission queue; null if none. See
+        docs/semantics.md#state-at-as_of.
     """
     event_type, event_time = F.col("event_type"), F.col("event_time")
     rows = ledger.message_events.where(event_type.isin(LEFT, *ARRIVALS) | is_sent()).select(
-        "message_id", "event_type", "event_time", "seen_at", "shown_until", "undone", *TRANSACTION
+        *("message_id", "event_type", "event_time", "seen_at", "shown_until", "inferred", "undone"),
+        *TRANSACTION,
     )
     if not ledger.has_queue_events:
         never = F.lit(None).cast("timestamp")
@@ -109,8 +132,12 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
         (ever(event_type == "SENT") & ~ever(event_type == LEFT)).alias("sent"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
         F.max(F.when(event_type == "SENT", shown_last())).alias("shown_at"),
+        sent_again_at().isNotNull().alias("is_again"),
     )
-    return by_message.where("not received").drop("received")
+    open = by_message.withColumns(
+        {"sent": F.expr("sent and (not arrived or is_again)"), "arrived": F.expr("arrived and not received")}
+    )
+    return open.where("sent or arrived").drop("received", "is_again")
 
 
 def describe_messages(
@@ -126,12 +153,14 @@ def describe_messages(
         message_events: message events, all of each message; they are read twice.
         materialize: computes a frame once.
         ids: message_id of the messages to return, unique; without it all messages of the events.
-        shown_until: a transmission_status of a later snapshot does not count; None for any.
+        shown_until: neither a transmission_status of a later snapshot counts, nor a number that was given
+            again later; None for any.
 
     Returns:
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it, but
-        `message_type` of the latest snapshot that has it, as a restore can give a number again; `sent_at` and
-        `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a snapshot if
+        `message_type` of the latest snapshot that has it, as a restore can give a number again; `sent_at`,
+        the earliest, or when the number was given again, and `arrived_at`, null if it was not sent or did
+        not arrive; `unknown_handle`, its handle in a snapshot if
         no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
         latest snapshot that shows it in a transmission queue; and `SHOWN`, the place in the latest snapshot
         that shows it in a queue, else in a transmission queue, and when: null if none does.
@@ -147,7 +176,7 @@ def describe_messages(
         events.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
-            *_times(),
+            *_times(shown_until),
             F.max(F.when(says_why, F.col("transmission_status"))).alias("why_still_here"),
             *[F.max(F.when(sight.isNotNull(), value)).alias(name) for name, value in shown.items()],
             F.count(sight).alias("times_shown"),
@@ -162,7 +191,8 @@ def describe_messages(
     latest = [F.max_by(value, sight).alias(name) for name, value in shown.items()]
     latest.append(F.max_by("transmission_status", F.when(says_why, sight)).alias(why))
     latest.append(F.max_by(TYPE, F.when(F.col(TYPE).isNotNull(), sight)).alias("shown_type"))
-    exact = _describe_by_earliest_events(differing, *latest).withColumn(TYPE, F.coalesce("shown_type", TYPE))
+    exact = _describe_by_earliest_events(differing, *_times(shown_until), *latest)
+    exact = exact.withColumn(TYPE, F.coalesce("shown_type", TYPE))
     return extremes.where(agree).select(*names).unionByName(exact.select(*names))
 
 
@@ -176,14 +206,14 @@ def _describe_by_earliest_events(message_events: DataFrame, *more: Column) -> Da
     def earliest(name: str) -> Column:
         return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("position"))).alias(name)
 
-    return rows.groupBy("message_id").agg(*[earliest(name) for name in OF_ANY_EVENT], *_times(), *more)
+    return rows.groupBy("message_id").agg(*[earliest(name) for name in OF_ANY_EVENT], *more)
 
 
-def _times() -> list[Column]:
+def _times(shown_until: datetime | None) -> list[Column]:
     """`sent_at`, `arrived_at` and `unknown_handle`, as aggregates of a message's events."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
     return [
-        F.min(F.when(is_sent(), event_time)).alias("sent_at"),
+        F.coalesce(sent_again_at(shown_until), F.min(F.when(is_sent(), event_time))).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), event_time)).alias("arrived_at"),
         F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
     ]

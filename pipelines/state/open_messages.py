@@ -91,7 +91,7 @@ def open_messages(
         One row per message_id of `messages` for which any flag is true; its columns, `taken_at` and the flags
         `in_flight`: an open transaction has received it;
         `in_queue`: it arrived, is neither received nor in flight, and its receiver has not ended;
-        `waits`: it was sent, did not arrive, and was not dropped;
+        `waits`: a transmission queue can hold it, and it was not dropped;
         `is_forwarded`: an instance accepted it and has not passed it on.
 
     See docs/semantics.md#state-at-as_of.
@@ -122,7 +122,7 @@ def open_messages(
         {
             "in_flight": F.col("arrived") & F.col("held"),
             "in_queue": F.expr("arrived and not held and receiver_ended_at is null"),
-            "waits": F.expr("sent and not arrived") & dropped.isNull(),
+            "waits": F.col("sent") & dropped.isNull(),
         }
     )
     return placed.where("in_flight or in_queue or waits or is_forwarded").drop(

@@ -21,7 +21,10 @@ from tests.support.harness import same
 
 @pytest.mark.parametrize("has_queue_events", [True, False])
 def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool) -> None:
-    """Without queue events no transaction is known, and every RECEIVED counts. A kept copy waits nowhere."""
+    """Without queue events no transaction is known, and every RECEIVED counts. A kept copy waits nowhere.
+
+    A number that was sent more than a minute after it arrived was given to another message.
+    """
     kept = draw.rows(MESSAGES, event_type="SENT", event_time=at(0), inferred=True)("message_id\n kept")
     events = draw.rows(MESSAGES, instance="SQL1")("""
         message_id  | event_type       | transaction_id | instance | event_time | seen_at
@@ -42,6 +45,12 @@ def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool
         elsewhere   | RECEIVED         | open           | SQL2     | 12:00      | -
         gone        | SENT             | -              | SQL1     | 12:00      | -
         gone        | LEFT             | -              | SQL1     | 12:00      | -
+        again       | RECEIVED         | -              | SQL2     | 12:00      | -
+        again       | SENT             | -              | SQL1     | 12:02      | 12:40
+        both        | DELIVERED        | -              | SQL2     | 12:00      | 12:10
+        both        | SENT             | -              | SQL1     | 12:12      | 12:40
+        on its way  | DELIVERED        | -              | SQL2     | 12:00      | -
+        on its way  | SENT             | -              | SQL1     | 12:01      | 12:40
         forwarded   | FORWARD_ACCEPTED | -              | SQL1     | 12:00      | -
     """).unionByName(kept)
     transactions = draw("""
@@ -53,10 +62,12 @@ def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool
     expected = draw("""
         message_id  | taken_at timestamp | sent boolean | arrived boolean | shown_at timestamp
         sent        | -                  | true         | false           | 12:40
-        arrived     | -                  | true         | true            | -
+        arrived     | -                  | false        | true            | -
         in flight   | 12:02              | false        | true            | -
         rolled back | -                  | false        | true            | -
-        gone        | -                  | false        | false           | -
+        again       | -                  | true         | false           | 12:40
+        both        | -                  | true         | true            | 12:40
+        on its way  | -                  | false        | true            | 12:40
     """)
     if not has_queue_events:
         expected = expected.where("message_id not in ('in flight', 'rolled back')")

@@ -29,15 +29,16 @@ def test_each_state_of_a_message(draw: Draw) -> None:
     drawn = draw.columns(f"{FLAGGED}, sent_by_initiator boolean, {UNDECIDED}")("""
         message_id | conversation_id | sent_by_initiator | message_type         | sent  | arrived | taken_at | shown_at | in_flight | in_queue | waits | is_forwarded
         waits      | open            | true              | Order                | true  | false   | -        | -        | false     | false    | true  | true
-        queued     | open            | true              | Order                | true  | true    | -        | -        | false     | true     | false | false
-        in flight  | t ended         | true              | Order                | true  | true    | 12:00    | -        | true      | false    | false | false
-        to nobody  | t ended         | true              | Order                | true  | true    | -        | -        | -         | -        | -     | -
+        queued     | open            | true              | Order                | false | true    | -        | -        | false     | true     | false | false
+        again      | open            | true              | Order                | true  | true    | -        | -        | false     | true     | true  | false
+        in flight  | t ended         | true              | Order                | false | true    | 12:00    | -        | true      | false    | false | false
+        to nobody  | t ended         | true              | Order                | false | true    | -        | -        | -         | -        | -     | -
         lost       | t ended         | true              | Order                | true  | false   | -        | 12:30    | -         | -        | -     | -
         shown      | t ended         | true              | Order                | true  | false   | -        | 12:31    | false     | false    | true  | false
         back       | t ended         | false             | Order                | true  | false   | -        | -        | false     | false    | true  | false
         dropped    | i error         | true              | Order                | true  | false   | -        | -        | -         | -        | -     | -
         error      | i error         | true              | /ServiceBroker/Error | true  | false   | -        | -        | false     | false    | true  | false
-        arrived    | i error         | true              | Order                | true  | true    | -        | -        | false     | true     | false | false
+        arrived    | i error         | true              | Order                | false | true    | -        | -        | false     | true     | false | false
         left       | open            | true              | Order                | false | false   | -        | -        | -         | -        | -     | -
         forwarded  | t ended         | true              | Order                | -     | -       | -        | -        | false     | false    | false | true
     """)  # noqa: E501

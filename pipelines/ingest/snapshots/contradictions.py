@@ -3,11 +3,10 @@
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.materialize import Materialize
-from pipelines.ingest.snapshots.inferred_ends import LATELY
 from pipelines.ingest.snapshots.view_events import FAR_ENDED, OPEN
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import shown_last
+from pipelines.state.messages import LATELY, shown_last
 from pipelines.state.transactions import TRANSACTION, first_outcomes
 from schemas.events import CREATIONS, ENDS, OVERRULED
 

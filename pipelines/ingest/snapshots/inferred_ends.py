@@ -5,7 +5,6 @@ read one after the other, and clocks differ. What an earlier snapshot showed has
 between them. Each batch infers the ends again from all known rows, so later rows correct them.
 """
 
-from datetime import timedelta
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -18,11 +17,13 @@ from pipelines.state.events_before import just_before
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import (
     ARRIVALS,
+    LATELY,
     SHOWN,
     dropped_at,
     is_receive,
     is_sent,
     order_of_sights,
+    sent_again_at,
     shown_last,
 )
 from pipelines.state.transactions import TRANSACTION
@@ -37,9 +38,6 @@ from schemas.events import (
     MESSAGES,
     MOVE,
 )
-
-LATELY = timedelta(seconds=60)
-"""A logged fact this recent is not contradicted by a snapshot."""
 
 
 def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
@@ -107,6 +105,10 @@ def views_of_queues(views: DataFrame, periods: DataFrame) -> DataFrame:
     return of_queues.where(is_bound).select("instance", "database", "local_service", "taken_at")
 
 
+SIGHTS = {"shown_sent": "SENT", "shown_ready": "DELIVERED"}
+"""When a transmission queue last showed a message, and when a queue did, by the type of event."""
+
+
 def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> DataFrame:
     """Infer that messages missing from a complete view were received or left the transmission queue.
 
@@ -127,13 +129,13 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
     """
     event_type, time = F.col("event_type"), F.col("event_time")
     newest = views.agg(F.max("taken_at").alias("newest"))
+    is_sent_once = F.expr("arrived_at is not null and sent_again_at is null")
     facts = (
         ledger.message_events.where((event_type != "SENT") | is_sent())
         .groupBy("message_id")
         .agg(
             F.max(F.when(F.col("seen_at").isNull(), time)).alias("logged"),
-            F.max(shown_last()).alias("shown"),
-            F.max(F.when(event_type == "DELIVERED", shown_last())).alias("shown_ready"),
+            *[F.max(F.when(event_type == of, shown_last())).alias(name) for name, of in SIGHTS.items()],
             *[F.max_by(of, order_of_sights()).alias(name) for name, of in SHOWN.items()],
             F.min("conversation_id").alias("conversation_id"),
             F.min("sent_by_initiator").alias("sent_by_initiator"),
@@ -142,10 +144,9 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
             F.min(F.when(event_type.isin(*ARRIVALS), time)).alias("arrived_at"),
             F.min(F.when(event_type == "SENT", time)).alias("sent_at"),
             F.count(F.when(is_receive(), 1)).alias("takes"),
+            sent_again_at().alias("sent_again_at"),
         )
-        .withColumn(
-            "shown", F.when(F.col("arrived_at").isNull(), F.col("shown")).otherwise(F.col("shown_ready"))
-        )
+        .withColumn("shown", F.when(is_sent_once, F.col("shown_ready")).otherwise(F.least(*SIGHTS)))
         .crossJoin(F.broadcast(newest))
         .where(_is_contradicted("newest"))
     )
@@ -160,7 +161,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
         .join(ended, SIDE, "left")
         .select(*SIDE, "instance", "database", "local_service", "created_at", "ended_at")
     )
-    arrived = facts.where("arrived_at is not null").join(back, "message_id", "left")
+    arrived = facts.where("arrived_at is not null").withColumn("shown", F.col("shown_ready"))
+    arrived = arrived.join(back, "message_id", "left")
     free = arrived.where("takes = 0 or given_back = takes").withColumn(
         "logged", F.greatest("logged", "given_back_at")
     )
@@ -175,13 +177,14 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
             _missing(receivers, of_queues, ["instance", "database", "shown_queue"], just_before("taken_at")),
         ],
     )
-    sent = facts.where("arrived_at is null and sent_at is not null").join(
+    sent = facts.where("sent_again_at is not null or arrived_at is null and sent_at is not null")
+    sent = sent.withColumn("shown", F.col("shown_sent")).join(
         _ends_by_effect(ledger.endpoint_events), "conversation_id", "left"
     )
     transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
-    senders = _with_endpoint(
-        sent, locations.drop("ended_at"), F.col("is_initiator"), are_shown=F.col("shown").isNotNull()
-    )
+    # Of a number that was given again, a queue can show the first message.
+    are_shown = F.expr("shown is not null and (sent_again_at is null or shown_ready is null)")
+    senders = _with_endpoint(sent, locations.drop("ended_at"), F.col("is_initiator"), are_shown=are_shown)
     left = _missing(senders.withColumn("ended_at", _dropped_at()), transmitted, ["instance", "database"])
     return _rows(received, "RECEIVED").unionByName(_rows(left, LEFT))
 

@@ -92,6 +92,12 @@ MESSAGES = """
     sent, arrived  | DELIVERED  | 08:30      | -              | -        | Order                 | elsewhere
     passed on      | FORWARDED  | 08:00      | -              | -        | Order                 | both
     target over    | SENT       | 08:00      | -              | -        | Order                 | target over
+    number again   | RECEIVED   | 08:00      | -              | -        | Order                 | open
+    number again   | SENT       | 10:30      | -              | 11:00    | Order                 | open
+    still shown    | RECEIVED   | 08:00      | -              | -        | Order                 | open
+    still shown    | SENT       | 10:30      | -              | 13:00    | Order                 | open
+    not sent again | RECEIVED   | 10:29      | -              | -        | Order                 | open
+    not sent again | SENT       | 10:30      | -              | 11:00    | Order                 | open
     sender over    | SENT       | 08:00      | -              | -        | Order                 | sender over
     cleaned up     | SENT       | 08:00      | -              | -        | Order                 | cleaned up
     with error     | SENT       | 08:00      | -              | -        | Order                 | with error
@@ -123,6 +129,7 @@ GONE = """
     given back     | RECEIVED   | 11:59:59.999999 | 12:00   | 10:00
     back lately    | RECEIVED   | 12:59:59.999999 | 13:00   | 11:59:30
     sent           | LEFT       | 11:59:59.999999 | 12:00   | 08:00
+    number again   | LEFT       | 11:59:59.999999 | 12:00   | 11:00
     sender over    | LEFT       | 11:59:59.999999 | 12:00   | 08:00
     error survives | LEFT       | 11:59:59.999999 | 12:00   | 08:00
 """

@@ -191,7 +191,8 @@ class State:
     def waits_for_transmission(self, message: Message) -> bool:
         """Sent, not arrived and not dropped, be its sender known or not."""
         sent = message.sent_at is not None and message.sent_at < self.as_of
-        return sent and not self.has_arrived(message) and not self._is_dropped(message)
+        is_here = not self.has_arrived(message) or message.sent_again_at(self.as_of) is not None
+        return sent and is_here and not self._is_dropped(message)
 
     def _is_dropped(self, message: Message) -> bool:
         """Of a message that has not arrived: whether an end of the sender or the receiver took it.

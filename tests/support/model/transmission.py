@@ -44,7 +44,9 @@ def _sent(state: State) -> list[Queued]:
     for message in state.messages:
         sender = state.endpoint(message.sender)
         if sender and message.sent_at and state.waits_for_transmission(message):
-            queued.append(Queued(message, sender.instance, message.sent_at))
+            queued.append(
+                Queued(message, sender.instance, message.sent_again_at(state.as_of) or message.sent_at)
+            )
     return queued
 
 
