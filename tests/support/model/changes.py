@@ -64,7 +64,7 @@ def _endpoints(moment: Moment) -> dict[Side, Row]:
 def _just_after(moment: Moment) -> State:
     """The state once what happens at as_of has happened."""
     known, as_of = moment.state.known_endpoints, moment.as_of + MICROSECOND
-    return State(moment.logged, known, moment.state.messages, moment.catalog, as_of)
+    return State(moment.events, known, moment.state.messages, moment.catalog, as_of)
 
 
 def _committed(state: State, message: Message) -> list[datetime]:

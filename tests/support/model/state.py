@@ -10,7 +10,6 @@ from .messages import Message, read_messages
 from .rules import rule_history
 from .vocabulary import (
     ENDS,
-    SEEN,
     Events,
     QueueKey,
     Row,
@@ -153,13 +152,10 @@ class State:
 
     def off_since(self, queue: QueueKey) -> tuple[datetime | None, str]:
         """Since when a queue that is off is so, and what shows it."""
-        offs: list[Row] = []
+        since = None
         for event in self._alterations(queue):
-            offs = [*offs, event] if says_off(event) else []
-        logged = [event["event_time"] for event in offs if not event.get(SEEN)]
-        if logged:
-            return logged[0], "log"
-        return (min(event[SEEN] for event in offs), "snapshot") if offs else (None, "catalog")
+            since = (since or event["event_time"]) if says_off(event) else None
+        return since, "log" if since else "catalog"
 
     # Messages
 
@@ -191,22 +187,15 @@ class State:
     def waits_for_transmission(self, message: Message) -> bool:
         """Sent, not arrived and not dropped, be its sender known or not."""
         sent = message.sent_at is not None and message.sent_at < self.as_of
-        is_here = not self.has_arrived(message) or message.sent_again_at(self.as_of) is not None
-        return sent and is_here and not self._is_dropped(message)
+        return sent and not self.has_arrived(message) and not self._is_dropped(message)
 
     def _is_dropped(self, message: Message) -> bool:
-        """Of a message that has not arrived: whether an end of the sender or the receiver took it.
-
-        None did if a transmission queue shows the message afterwards.
-        """
-        ends = [
-            event["event_time"]
+        """Of a message that has not arrived: whether an end of the sender or the receiver took it."""
+        return any(
+            event["event_type"] in self._dropping(message, side)
             for side in (message.receiver, message.sender)
             for event in self._of_side[side]
-            if event["event_type"] in self._dropping(message, side)
-        ]
-        shown = [event[SEEN] for event in message.events if event["event_type"] == "SENT" and event.get(SEEN)]
-        return bool(ends) and (not shown or max(shown) <= min(ends))
+        )
 
     @staticmethod
     def _dropping(message: Message, side: Side) -> tuple[str, ...]:

@@ -2,10 +2,9 @@
 
 from tests.support import view_rows
 from tests.support.factories import Row, at
-from tests.support.model.snapshots import Snapshot
 from tests.support.snapshot_views import ready, shown, views
 
-from .scene import ONE, Scene, scenes
+from .scene import ONE, Scene, Snapshot, scenes
 
 UNPLACED = [
     *scenes(
