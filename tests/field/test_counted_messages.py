@@ -62,12 +62,12 @@ def endpoint(number: int, side: bool, sent: int | None, arrived: int | None) -> 
 
 @pytest.fixture(scope="module")
 def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> CaptureProject:
-    """Captures and nights at noon and at 13:00, the second with a trace of the hour between."""
+    """Captures of noon and of 13:00, taken in one by one, the second with a trace of the hour between."""
     given = {"name": "trace", "path": "trace", "format": "csv", "mapping": "sql-trace"}
     project = CaptureProject(tmp_path_factory.mktemp("counted") / "project", inputs={"logs": [given]})
     (project.folder / "trace").mkdir()
     project.add(capture(NOON, [endpoint(1, True, 3, 0), endpoint(1, False, 0, 3)], [], []), "12.jsonl")
-    project.run(NOON)
+    project.fold()
     log = Trace()
     for at in (10, 20, 30):
         log.add(f"12:{at}:00", SEND, 1)
@@ -109,7 +109,7 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
         waiting(3, True, 1),
     ]
     project.add(capture(LATER, later, arrived, unsent), "13.jsonl")
-    project.run(LATER)
+    project.schedule(LATER.isoformat())
     return project
 
 

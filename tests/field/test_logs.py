@@ -193,46 +193,38 @@ def test_check_says_that_nothing_tells_how_transactions_ended(server: Case) -> N
     assert "logs/trace: no row says how a transaction ended, so rows of all transactions count" in found.out
 
 
-def test_a_transaction_ends_on_the_server_also_where_its_database_has_another_name(
-    session: SparkSession, tmp_path: Path
-) -> None:
-    """The end of one row comes with it, that of the other a night later."""
+def test_rows_of_transactions_wait_for_their_end(session: SparkSession, tmp_path: Path) -> None:
+    """The end of one row comes with it, that of another a night later; it is one of the whole server.
+
+    A row whose end an earlier night has read waits, and is rejected after 31 days.
+    """
     ended = {"EventClass": 124, "EventSubClass": 2, "GUID": CONVERSATION, "RoleName": "target"}
-    rows = [
-        ended | {"StartTime": "2026-11-20 10:00:00", "TransactionID": 901},
-        {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:01", "TransactionID": 901},
-        ended | {"StartTime": "2026-11-20 10:00:02", "TransactionID": 902},
-        {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:03", "TransactionID": 902},
+    commit = {"EventClass": 50, "EventSubClass": 1}
+    at = "2026-11-20 10:00:0{}".format
+    nights = [
+        [
+            ended | {"StartTime": at(0), "TransactionID": 901},
+            commit | {"StartTime": at(1), "TransactionID": 901},
+            ended | {"StartTime": at(2), "TransactionID": 902},
+            commit | {"StartTime": at(5), "TransactionID": 903},
+        ],
+        [
+            commit | {"StartTime": at(3), "TransactionID": 902},
+            ended | {"StartTime": at(4), "TransactionID": 903},
+        ],
+        [{"EventClass": 143, "ObjectID": 77, "StartTime": "2026-12-21 10:30:00"}],
     ]
     server = server_in(tmp_path, instance=INSTANCE | {"name": "CLAIMSAG"})
-    server.configure(aliases={"CLAIMSAG": ["SQL1.Claims", "SQL2.Claims"]})
+    server.configure(aliases={"CLAIMSAG": ["SQL1.Claims", "SQL2.Claims"]}, quality={"max_rejected_share": 1})
     found = []
-    for night, lines in enumerate((rows[:3], rows[3:])):
-        (tmp_path / "trace" / f"{night}.csv").write_text(trace(*lines))
+    for number, lines in enumerate(nights, start=1):
+        (tmp_path / "trace" / f"{number}.csv").write_text(trace(*lines))
         server.fold()
         ends = [row for row in server.table("endpoint_events") if row["event_type"] == "END_CONVERSATION"]
-        found.append((len(ends), {row["instance"] for row in ends}, len(server.table("pending_events"))))
-    assert found == [(1, {"CLAIMSAG"}, 1), (2, {"CLAIMSAG"}, 0)]
-
-
-def test_an_end_that_came_before_its_rows_does_not_count(session: SparkSession, tmp_path: Path) -> None:
-    """A row whose end an earlier night has read waits, and is rejected after 31 days."""
-    server = server_in(tmp_path)
-    server.configure(quality={"max_rejected_share": 1})
-    commit = {"EventClass": 50, "EventSubClass": 1, "StartTime": "2026-11-20 10:00:01", "TransactionID": 901}
-    ended = {"EventClass": 124, "EventSubClass": 2, "GUID": CONVERSATION, "RoleName": "target"}
-    row = ended | {"StartTime": "2026-11-20 10:00:00", "TransactionID": 901}
-    later = {"EventClass": 143, "ObjectID": 77}
-    nights = [
-        commit,
-        row,
-        later | {"StartTime": "2026-12-21 08:00:00"},
-        later | {"StartTime": "2026-12-21 10:30:00"},
+        found.append((len(ends), {row["instance"] for row in ends}, counts(server, number)[0]))
+    assert found == [
+        (1, {"CLAIMSAG"}, (2, 1, 0, 0, 1)),
+        (2, {"CLAIMSAG"}, (2, 1, 0, 0, 1)),
+        (2, {"CLAIMSAG"}, (2, 1, 0, 1, 0)),
     ]
-    found = []
-    for number, line in enumerate(nights, start=1):
-        (tmp_path / "trace" / f"{number}.csv").write_text(trace(line))
-        server.fold()
-        found.append(counts(server, number)[0])
-    assert found == [(0, 0, 0, 0, 0), (1, 0, 0, 0, 1), (2, 1, 0, 0, 1), (2, 1, 0, 1, 0)]
     assert [each["reason"] for each in server.table("rejected_events")] == ["no_outcome"]
