@@ -88,17 +88,22 @@ def format_percent(share: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Write seconds in the two largest units."""
+    """Write seconds in the two largest units, without the second one if there are none of it."""
     if seconds < 0:
         return f"{MINUS}{format_duration(-seconds)}"
     whole = math.floor(seconds)
     if whole < MINUTE:
         return f"{whole} s"
     if whole < HOUR:
-        return f"{whole // MINUTE} min {whole % MINUTE} s"
+        return _in_units(whole, MINUTE, "min", 1, "s")
     if whole < 2 * DAY:
-        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
-    return f"{whole // DAY} d {whole % DAY // HOUR} h"
+        return _in_units(whole, HOUR, "h", MINUTE, "min")
+    return _in_units(whole, DAY, "d", HOUR, "h")
+
+
+def _in_units(seconds: int, large: int, its_name: str, small: int, name: str) -> str:
+    rest = seconds % large // small
+    return f"{seconds // large} {its_name}" + (f" {rest} {name}" if rest else "")
 
 
 def format_wait(seconds: float | AtLeast) -> str:

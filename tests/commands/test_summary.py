@@ -75,7 +75,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     waits = table_rows(text, "Waiting at 2026-11-20T13:00:00Z")
     assert waits[:3] == [
         ["SQL1.A.OrderQueue", "14", "2", "9", "1 h 12 min"],
-        ["SQL1 (to send)", "3", "", "10", "58 min 0 s"],
+        ["SQL1 (to send)", "3", "", "10", "58 min"],
         ["SQL1.A.[Queue 0]", "1", "", "5", "1 h 1 min"],
     ]
     assert len(waits) == MOST_WAITING

@@ -29,8 +29,8 @@ def test_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Expectations at 2026-11-20T13:00:00Z" in text
     lines = [line for line in text.splitlines() if line.startswith("│")][-4:]
     assert [[cell.strip() for cell in line.strip("│").split("│")] for line in lines] == [
-        ["<b>slow</b>", "no", "30 min 0 s", "at most 10 min 0 s", "4"],
-        ["nobody", "yes", "nothing to measure", "at most 5 min 0 s", "0"],
+        ["<b>slow</b>", "no", "30 min", "at most 10 min", "4"],
+        ["nobody", "yes", "nothing to measure", "at most 5 min", "0"],
         ["share", "no", "50 %", "at least 60 %", "4"],
         ["leaks", "yes", "2", "at most 10,000", ""],
     ]
@@ -44,7 +44,7 @@ def test_the_page_has_them(session: SparkSession, tmp_path: Path) -> None:
     tables["runs"] = [row | {"settings": described} for row in tables["runs"]]
     page = page_of(session, write(session, tmp_path, tables), AS_OF)
     table = page[page.index("Expectations") :].replace("<wbr>", "")
-    slow = ("&lt;b&gt;slow&lt;/b&gt;", "30 min 0 s", "at most 10 min 0 s")
+    slow = ("&lt;b&gt;slow&lt;/b&gt;", "30 min", "at most 10 min")
     places = [table.index(part) for part in (*slow, "nothing to measure", "at least 60 %", "</table>")]
     assert places == sorted(places)
 
@@ -67,14 +67,14 @@ def test_values(value: float | None, measure: str | None, text: str) -> None:
 
 def test_lines_of_what_is_not_met() -> None:
     row = {"name": "n", "value": 700.0, "limit": 600.0, "met": False, "messages": 1, "measure": "oldest_wait"}
-    settings = "; the settings ask for at most 10 min 0 s"
+    settings = "; the settings ask for at most 10 min"
     few = "1 message, fewer than min_messages"
 
     assert describe_not_met(row) == f"expectation 'n': 11 min 40 s (1 message){settings}"
-    assert describe_not_met({**row, "value": 600.0}) == f"expectation 'n': 10 min 0 s: {few}"
+    assert describe_not_met({**row, "value": 600.0}) == f"expectation 'n': 10 min: {few}"
     assert describe_not_met({**row, "messages": None}) == f"expectation 'n': 11 min 40 s{settings}"
     slightly = describe_not_met({**row, "value": 600.5})
-    assert slightly == f"expectation 'n': more than 10 min 0 s (1 message){settings}"
+    assert slightly == f"expectation 'n': more than 10 min (1 message){settings}"
     nothing = describe_not_met({**row, "value": None, "messages": 0})
     assert nothing == "expectation 'n': nothing to measure: 0 messages, fewer than min_messages"
     unknown = describe_not_met({**row, "value": None, "messages": None})

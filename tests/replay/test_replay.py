@@ -311,8 +311,8 @@ def test_it_is_told_on_one_screen(
     shown = capsys.readouterr().out
     assert shown.startswith("Assumed: messages arrive as they did")
     assert (
-        "With the proposal, at percentile 95, level 6 of SQL1.B.TargetQueue waits 2 min 0 s less and level 8 "
-        "of SQL1.B.TargetQueue waits 2 min 0 s longer; the replay follows the log in all of 1 queue."
+        "With the proposal, at percentile 95, level 6 of SQL1.B.TargetQueue waits 2 min less and level 8 "
+        "of SQL1.B.TargetQueue waits 2 min longer; the replay follows the log in all of 1 queue."
     ) in shown
     assert len(shown.splitlines()) <= 40
     rows = DeltaTable(str(out / "replay_messages")).to_pyarrow_table().to_pylist()

@@ -84,7 +84,7 @@ def test_the_age_of_the_data_stands_before_the_verdict(browser: Browser, tmp_pat
     found["changed"] = PageTable(["sentence"], [["since the as_of of yesterday: nothing has changed"]], 1)
     seen = opened(browser, render_page(AS_OF, found), tmp_path)
     lines = seen.find_element(By.TAG_NAME, "body").text.splitlines()
-    first = lines.index("SQL1.Claims: data up to 2026-11-20 00:00:00, 24 h 0 min before")
+    first = lines.index("SQL1.Claims: data up to 2026-11-20 00:00:00, 24 h before")
     assert lines[first + 1 : first + 3] == [
         "SQL1.Stage: data up to 2026-11-21 00:00:00",
         "1 more: newer data",

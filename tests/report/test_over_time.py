@@ -77,8 +77,8 @@ def test_messages_by_queue_and_the_oldest_wait_by_level(warehouse: Warehouse) ->
     ]
     assert waits.title == f"Oldest wait by level {when}"
     assert [(bar.label, bar.figure, bar.line) for bar in waits.bars] == [
-        ("level 9", f"{NO_VALUE} · most 10 min 0 s", "M120.0 22.0h.5"),
-        ("level 5", "1 h 0 min · most 2 h 0 min", "M120.0 0.0h.5L360.0 12.0"),
+        ("level 9", f"{NO_VALUE} · most 10 min", "M120.0 22.0h.5"),
+        ("level 5", "1 h · most 2 h", "M120.0 0.0h.5L360.0 12.0"),
         ("level 1", "30 s · most 30 s", "M360.0 23.9h.5"),
     ]
 

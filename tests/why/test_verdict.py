@@ -56,7 +56,7 @@ def test_what_is_stopped_comes_first(draw: Draw) -> None:
 
 def test_nothing_is_stopped(draw: Draw) -> None:
     locked = (QUEUE, cause("group_locked", BLOCKED, 1))
-    assert verdict(draw, locked) == "Nothing is stopped. 4 messages wait, the oldest 5 h 0 min."
+    assert verdict(draw, locked) == "Nothing is stopped. 4 messages wait, the oldest 5 h."
     assert verdict(draw, where="false") == "Nothing is stopped. Nothing waits."
 
 
