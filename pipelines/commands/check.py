@@ -187,8 +187,7 @@ def _inputs(settings: Settings) -> Iterator[str]:
             f"snapshot of {queue_text(snapshot.database_key)} at {format_instant(declared.taken_at)}: "
             f"{'a capture that was taken' if is_known else views}"
         )
-    if problems:
-        raise InputError(*problems)
+    InputError.raise_any(problems)
 
 
 def _mapped(

@@ -87,8 +87,7 @@ def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding
             problems.append(f"{path}: {error}")
         except ConfigError as error:
             problems.extend(error.problems)
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)
     history = apply_statements(statement for file in sources.files for statement in file.statements)
     return lint_scripts(sources, history, moment=moment)
 

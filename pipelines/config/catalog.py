@@ -117,9 +117,7 @@ def load_catalog(path: str) -> Catalog:
     """
     file = load_yaml(path)
     catalog = check(Catalog, file)
-    problems = [*_contradictions(file, catalog)]
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(_contradictions(file, catalog))
     return catalog
 
 

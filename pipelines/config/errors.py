@@ -4,6 +4,11 @@ A message says what is wrong, where (file, line, column or field) and what to do
 a problem where several were found at once.
 """
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Read = TypeVar("Read")
 LINE_ENDS = str.maketrans({"\n": "\\u000a", "\r": "\\u000d"})
 
 NOT_MET = 6
@@ -29,6 +34,12 @@ class PipelineError(Exception):
         self.problems = tuple(map(one_line, problems))
         super().__init__("\n".join(self.problems))
 
+    @classmethod
+    def raise_any(cls, problems: Iterable[str]) -> None:
+        """Raise the problems as one error, if there is any."""
+        if found := [*problems]:
+            raise cls(*found)
+
 
 class ConfigError(PipelineError):
     """The command line, the settings, the catalog or the rules are wrong.
@@ -38,6 +49,22 @@ class ConfigError(PipelineError):
     """
 
     exit_code = 2
+
+
+def read_each(read: Callable[[Given], Read], given: Iterable[Given]) -> list[Read]:
+    """Read each of several.
+
+    Raises:
+        ConfigError: some are wrong; the problems of all come together.
+    """
+    found, problems = [], list[str]()
+    for each in given:
+        try:
+            found.append(read(each))
+        except ConfigError as error:
+            problems += error.problems
+    ConfigError.raise_any(problems)
+    return found
 
 
 class UnpublishedError(PipelineError):

@@ -188,8 +188,7 @@ def read_expectations(file: YamlFile, entries: Sequence[ExpectEntry]) -> tuple[E
             problems.append(file.problem(place, message))
         lines.setdefault(name, file.position(place).line)
         found.append(Expectation(name, _measures_of(entry)[0], entry))
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)
     return tuple(found)
 
 

@@ -366,8 +366,7 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot | mode
                 f"{line}; correct taken_at, or remove one"
             )
             problems.append(file.problem(("snapshots", number, "taken_at"), message))
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)
 
 
 def _paths(file: YamlFile, declared: model.SettingsFile) -> dict[Loc, str]:
@@ -389,8 +388,7 @@ def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
         if isinstance(declared.warehouse, str) and (how := overlap(declared.warehouse, path)):
             message = f"{declared.warehouse} {how} {path}, which is {field_path(place)}; name another folder"
             problems.append(file.problem(("warehouse",), message))
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)
 
 
 def _read_named_files(
@@ -430,8 +428,7 @@ def _read_named_files(
             problems.append(file.problem(("rules", index, "path"), str(error)))
         except ConfigError as error:
             problems.extend(error.problems)
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)
     return catalog, sources
 
 

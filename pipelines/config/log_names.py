@@ -91,5 +91,4 @@ def require_names(file: YamlFile, logs: Iterable[LogSource], names: LogNames) ->
             for key, is_needed in needed.items()
             if is_needed and ids.are_needed and key not in log.model_fields_set
         ]
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)

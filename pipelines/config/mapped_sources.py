@@ -46,5 +46,4 @@ def require_mappings(file: YamlFile, inputs: FewInputs) -> None:
                     (*place, "name"), f"line {file.position(same).line} has that name, too; write another"
                 )
             )
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pipelines.config.errors import ConfigError
+from pipelines.config.errors import ConfigError, read_each
 from pipelines.config.instants import FIRST
 from pipelines.config.load import Settings, rule_history_of, rule_statements
 from pipelines.config.nearest import suggest_nearest
@@ -80,10 +80,8 @@ def read_changes(current: Settings, given: Sequence[str]) -> Proposal:
             database that the settings do not know, or has a name that its database lacks.
     """
     files = _files(current, "--change", given)
-    if unknown := _find_unknown_databases(current, files):
-        raise ConfigError(*unknown)
-    if missing := [*find_missing_names(files, current.snapshots, are_later=False)]:
-        raise ConfigError(*map(str, missing))
+    ConfigError.raise_any(_find_unknown_databases(current, files))
+    ConfigError.raise_any(map(str, find_missing_names(files, current.snapshots, are_later=False)))
     if not any(file.statements for file in files):
         raise _no_statement_error(
             f"--change {' '.join(given)}: has no rule statement; name a file with one", files
@@ -160,15 +158,7 @@ def _refused(refusal: Refusal, standing_now: set[tuple[str, str, str]]) -> str:
 
 def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFile]:
     places = _known_databases(current)
-    files: list[RuleFile] = []
-    problems: list[str] = []
-    for argument in given:
-        try:
-            files.append(_file(places, option, argument, current.variables))
-        except ConfigError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise ConfigError(*problems)
+    files = read_each(lambda argument: _file(places, option, argument, current.variables), given)
     for file in files:
         if _is_empty(file):
             log.warning("%s %s: the file has no rule statement", option, file.path)

@@ -32,11 +32,9 @@ def read_proposed_settings(current: Settings, path: str) -> Proposal:
     """
     settings, folded = load_for_lint(path, KNOWN_ONLY)
     folded.require_accepted()
-    problems = [f"{path}: {difference}; {MAY_DIFFER}" for difference in _differences(current, settings)]
-    if problems:
-        raise ConfigError(*problems)
-    if missing := [*find_missing_names(_new_files(current, settings), current.snapshots, are_later=False)]:
-        raise ConfigError(*map(str, missing))
+    ConfigError.raise_any(f"{path}: {each}; {MAY_DIFFER}" for each in _differences(current, settings))
+    missing = find_missing_names(_new_files(current, settings), current.snapshots, are_later=False)
+    ConfigError.raise_any(map(str, missing))
     return Proposal(settings, folded, count_replaced(current, settings.rule_files))
 
 

@@ -97,8 +97,7 @@ def load_yaml(path: str) -> YamlFile:
     reader = _Reader(path, most_values=max(_MOST_EXPANDED, len(text)))
     root = _compose(path, text)
     data = None if root is None else reader.value(root, ())
-    if reader.problems:
-        raise ConfigError(*reader.problems)
+    ConfigError.raise_any(reader.problems)
     return YamlFile(path, data, reader.keys, reader.values, reader.texts)
 
 

@@ -46,8 +46,7 @@ def require_as_left(root: str, runs: Iterable[Mapping[str, Any]], spark: SparkSe
         lost = list(_lost_since_folds(root, found, spark))
     else:
         lost = list(_lost_since(root, last, found))
-    if lost:
-        raise WarehouseError(*lost)
+    WarehouseError.raise_any(lost)
 
 
 def runs_are_gone(root: str) -> str:

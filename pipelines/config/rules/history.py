@@ -96,8 +96,7 @@ class RuleHistory:
         Raises:
             ConfigError: One line for each statement that was refused.
         """
-        if self.refusals:
-            raise ConfigError(*(refusal.message for refusal in self.refusals))
+        ConfigError.raise_any(refusal.message for refusal in self.refusals)
 
 
 def rule_history(statements: Iterable[RuleStatement]) -> list[RuleVersion]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipelines.config.captures.clocks import ShownClock
-from pipelines.config.errors import ConfigError
+from pipelines.config.errors import ConfigError, read_each
 from pipelines.config.mapping import LocalTimes
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.ddl_log import log_paths, read_ddl_log
@@ -46,15 +46,7 @@ class RuleSources:
             ConfigError: files have errors; one line for each.
         """
         paths, others = rule_paths(path)
-        problems: list[str] = []
-        files: list[RuleFile] = []
-        for each in paths:
-            try:
-                files.append(read_rules(each, defaults))
-            except ConfigError as error:
-                problems.extend(error.problems)
-        if problems:
-            raise ConfigError(*problems)
+        files = read_each(lambda each: read_rules(each, defaults), paths)
         if paths != [path]:
             files = _of_several(path, files, self.unread, defaults.instance or "", defaults.database or "")
         self.files += files

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from pipelines.config.errors import ConfigError
+from pipelines.config.errors import ConfigError, read_each
 from pipelines.config.rules.statements import (
     ANY,
     CRITERION_LENGTH,
@@ -100,15 +100,7 @@ def read_yaml_rules(path: str, defaults: RuleDefaults) -> RuleFile:
     """
     file = load_yaml(path)
     entries = () if file.data is None else check(RuleEntries, file)
-    statements: list[RuleStatement] = []
-    problems: list[str] = []
-    for index, entry in enumerate(entries):
-        try:
-            statements.append(_statement(file, index, entry, defaults))
-        except ConfigError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise ConfigError(*problems)
+    statements = read_each(lambda each: _statement(file, *each, defaults), enumerate(entries))
     return RuleFile(path, tuple(statements))
 
 

@@ -76,8 +76,7 @@ def places_of(file: YamlFile, declared: model.SettingsFile) -> Places:
         if place in aliases:
             message = f"{queue_text(place)} has the alias {aliases[place][0]}; remove one of the two"
             problems.append(file.problem(loc, message))
-    if problems:
-        raise ConfigError(*problems)
+    ConfigError.raise_any(problems)
     return Places({own: to for own, to in aliases.items() if own != to}, frozenset(left_out))
 
 
@@ -176,8 +175,7 @@ def _require_different_moments(snapshots: Iterable[ServerSnapshot]) -> None:
                 f"snapshots: {paths} show {queue_text(each.database_key)} at {moment}, and not which of the "
                 "two databases is writable; leave one of the two there"
             )
-    if problems:
-        raise InputError(*problems)
+    InputError.raise_any(problems)
 
 
 def place_catalog(catalog: Catalog, places: Places) -> Catalog:

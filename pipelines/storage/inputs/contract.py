@@ -92,9 +92,7 @@ def raise_together(problems: Iterable[str]) -> None:
     Raises:
         InputError: any of them says something.
     """
-    said = [problem for problem in problems if problem]
-    if said:
-        raise InputError(*(line for problem in said for line in problem.split("\n")))
+    InputError.raise_any(line for problem in problems if problem for line in problem.split("\n"))
 
 
 def problems_of_each(paths: Sequence[str], problems: Callable[[str], list[str]]) -> list[str]:
