@@ -42,7 +42,7 @@ MOST_DAYS = 3_660
 FIRST_YEAR, LAST_YEAR = 1900, 9998
 """The contract of the inputs rejects events of other years."""
 
-WORLD = ("instances", "services", "kinds", "rules", "same_level")
+WORLD = ("instances", "services", "kinds", "rules")
 """The options that say how large a world by number is: `synthetic.Size`."""
 
 DOCUMENTATION = {
@@ -156,8 +156,6 @@ def _volume(
         parts=options.files or parts or -(-wanted // MESSAGES_PER_FILE),
         seed=options.seed,
         skew=options.skew,
-        queue_skew=options.queue_skew,
-        group_skew=options.group_skew,
         backlog=backlog if options.backlog is None else options.backlog,
         errors=errors if options.errors is None else options.errors,
     )
@@ -199,11 +197,6 @@ def _parser() -> Parser:
     parser.add_argument("--services", type=whole_number(3), help="services (default 400)")
     parser.add_argument("--rules", type=whole_number(0), help="priority rules per database (default 200)")
     parser.add_argument(
-        "--same-level",
-        type=_share,
-        help="share of the rules whose level is 5, which is that of endpoints without a rule too",
-    )
-    parser.add_argument(
         "--kinds",
         type=whole_number(2),
         help="distinct (contract, initiator, target service) (default 3000)",
@@ -214,12 +207,6 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--skew", type=_number(0, 10), default=1.1, help="zipf exponent of the kinds (default 1.1)"
-    )
-    parser.add_argument(
-        "--queue-skew", type=_share, default=0.0, help="share of the messages that go to one queue"
-    )
-    parser.add_argument(
-        "--group-skew", type=_share, default=0.0, help="share that is in one group of that queue"
     )
     parser.add_argument(
         "--backlog", type=_share, help="share not received at the end (default 0.05; sample 0.12)"

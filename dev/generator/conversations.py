@@ -8,9 +8,6 @@ from dev.generator.names import NO_NAME
 from dev.generator.plan import BATCH, LENGTHS, Plan
 from dev.generator.world import MINUTE, SECOND
 
-HOT_EVERY = 16
-"""With a skewed queue, the interval of the kinds that go to it: every sixteenth."""
-
 FINISHED = 0.985
 """Share of the conversations that nothing keeps from ending and that do end."""
 
@@ -36,19 +33,6 @@ def conversations(numbers: Array, *, plan: Plan) -> Frame:
     return frame
 
 
-def hot_kinds(plan: Plan) -> int:
-    """The number of kinds that are reserved for the skewed queue; 0 without a skew."""
-    return len(plan.world.kinds) // _hot_step(plan) if _hot_share(plan) > 0 else 0
-
-
-def _hot_share(plan: Plan) -> float:
-    return max(plan.volume.queue_skew, plan.volume.group_skew)
-
-
-def _hot_step(plan: Plan) -> int:
-    return min(HOT_EVERY, len(plan.world.kinds))
-
-
 def _slot(c: Array, plan: Plan) -> Array:
     """The slots of conversations: by weight or by a Zipf law; each scene has one."""
     draws = plan.volume.draws
@@ -56,11 +40,6 @@ def _slot(c: Array, plan: Plan) -> Array:
         drawn = draws.below(plan.slots, "kind", c)
     else:
         drawn = _zipf(draws.uniform("kind", c), plan.slots, plan.volume.skew)
-    if _hot_share(plan) > 0:
-        step = _hot_step(plan)
-        hot = step * (draws.below(hot_kinds(plan), "hot kind", c) + 1) - 1
-        cold = np.where(drawn % step == step - 1, drawn - 1, drawn)
-        drawn = np.where(draws.chance(_hot_share(plan), "hot", c), hot, cold)
     return np.where(c < plan.drawn, drawn, c - plan.drawn + plan.slots)
 
 
@@ -134,7 +113,7 @@ def _add_fate(frame: Frame, plan: Plan) -> None:
     frame["in_flight"] = stalled & (stall | (fate < 0.04))
     frame["locked"] = stalled & ~stall & (fate >= 0.04) & (fate < 0.06)
     frame["moves_at"] = np.where(draws.chance(0.005, "moves", c), frame["begin"] + SECOND, NEVER)
-    frame["created_logged"] = ~draws.chance(0.08, "creation lost", c) | (_hot_share(plan) > 0)
+    frame["created_logged"] = ~draws.chance(0.08, "creation lost", c)
 
 
 def _add_names(frame: Frame, plan: Plan) -> None:
@@ -150,8 +129,3 @@ def _add_names(frame: Frame, plan: Plan) -> None:
     )
     frame["moved_group"] = draws.id("moved", c)
     frame["target_group"] = draws.id("target group", c)
-    if plan.volume.group_skew > 0:
-        # Of the conversations with the skewed queue, those that share its one giant group.
-        hot = frame["kind"] % _hot_step(plan) == _hot_step(plan) - 1
-        giant = hot & draws.chance(plan.volume.group_skew / _hot_share(plan), "giant", c)
-        frame["target_group"] = np.where(giant[:, None], draws.id("giant group"), frame["target_group"])

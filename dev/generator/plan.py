@@ -25,7 +25,6 @@ class Volume:
         parts: slices of the conversations, one task and, without faults, one file each.
         seed: the same seed gives the same log.
         skew: exponent of the zipf law of the kinds' popularity; 0 is uniform.
-        queue_skew, group_skew: share of all messages that go to one queue, to one group of that queue.
         backlog: share of all messages that are not received at the end.
         waiting: share of the backlog between instances that has not even been delivered.
         errors: share of all events with a fault.
@@ -40,8 +39,6 @@ class Volume:
     parts: int = 1
     seed: int = 1
     skew: float = 1.1
-    queue_skew: float = 0.0
-    group_skew: float = 0.0
     backlog: float = 0.05
     waiting: float = 0.4
     errors: float = 0.001

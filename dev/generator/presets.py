@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 
 from dev.generator import company, synthetic
-from dev.generator.conversations import HOT_EVERY
 from dev.generator.plan import Plan, Volume
 from dev.generator.rulebook import Statement
 
@@ -32,8 +31,6 @@ def sample(volume: Volume) -> Plan:
 
 def numbered(volume: Volume, size: synthetic.Size) -> Plan:
     """A world by number."""
-    if max(volume.queue_skew, volume.group_skew) > 0:
-        size = dataclasses.replace(size, hot=min(HOT_EVERY, size.kinds))
     world = synthetic.world(size, draws=volume.draws, start=volume.start, days=volume.days)
     return Plan(world, volume)
 

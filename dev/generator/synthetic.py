@@ -26,7 +26,6 @@ class Size:
         instances, services, kinds: in all; a kind is a (contract, initiator service, target service).
         rules: per database.
         same_level: share of the rules whose level is 5, as it is without a rule; the others draw theirs.
-        hot: kinds whose number is one below a multiple of this go to service 0 alone; 0 is none.
     """
 
     instances: int = 4
@@ -34,7 +33,6 @@ class Size:
     kinds: int = 3_000
     rules: int = 200
     same_level: float = 0.0
-    hot: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,16 +89,13 @@ def world(size: Size, *, draws: Draws, start: datetime, days: int) -> World:
 
 def _pairs(size: Size, draws: Draws) -> Iterator[tuple[str, int, int]]:
     """(contract, initiator service, target service) of every kind, each once."""
-    first = 1 if size.hot else 0
-    free = size.services - first
-    width = max(1, min(KINDS_PER_CONTRACT, free - 1))
+    services = size.services
+    width = max(1, min(KINDS_PER_CONTRACT, services - 1))
     for number in range(size.kinds):
         group, member = divmod(number, width)
-        target = draws.python_below(free, "target", group)
-        other = (draws.python_below(free - 1, "initiator", group) + member) % (free - 1)
-        initiator = (target + 1 + other) % free
-        hot = size.hot and number % size.hot == size.hot - 1
-        yield f"Contract{group:05d}", initiator + first, 0 if hot else target + first
+        target = draws.python_below(services, "target", group)
+        other = (draws.python_below(services - 1, "initiator", group) + member) % (services - 1)
+        yield f"Contract{group:05d}", (target + 1 + other) % services, target
 
 
 def _kind(
@@ -112,8 +107,7 @@ def _kind(
     start: datetime,
 ) -> Kind:
     contract, initiator, target = pair[0], services[pair[1]], services[pair[2]]
-    hot = target.number == 0 and target.size.hot > 0
-    shape = "oneway" if hot else SHAPES[draws.python_below(len(SHAPES), "shape", contract)]
+    shape = SHAPES[draws.python_below(len(SHAPES), "shape", contract)]
     relay = None
     if target.size.instances > 2 and draws.python_uniform("relayed", contract) < 0.05:
         others = {f"SQL{n + 1:02d}" for n in range(target.size.instances)} - {

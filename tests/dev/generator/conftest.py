@@ -8,7 +8,7 @@ from dev import generate_log
 SMALL = ["--instances", "3", "--services", "30", "--kinds", "80", "--rules", "12", "--errors", "0"]
 
 # Logs that several tests look at.
-SKEWED = ("--messages", "4000", "--queue-skew", "0.5", "--group-skew", "0.4", "--backlog", "0.3")
+BACKLOG = ("--messages", "4000", "--backlog", "0.3")
 UNIFORM = ("--messages", "4000", "--skew", "0", "--backlog", "0.6")
 JSON = ("--messages", "1500", "--errors", "0.2", "--format", "json")
 DAYS = ("--messages", "3000", "--start", "2026-03-01", "--days", "3", "--skew", "1.5", "--backlog", "0")

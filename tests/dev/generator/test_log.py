@@ -5,7 +5,7 @@ import pytest
 from pyarrow import parquet
 
 from schemas.events import CONTRACTS
-from tests.dev.generator.conftest import SKEWED
+from tests.dev.generator.conftest import BACKLOG
 
 ARROW_TYPES = {
     "string": pa.string(),
@@ -69,10 +69,10 @@ def test_a_transaction_has_one_end_or_is_open_at_the_end(log, make_log):
     # All that is received is received by a statement that the queue events know.
     taken = log["message_events"].query("event_type == 'RECEIVED'").transaction_id.dropna()
     assert set(taken) <= set(events[events.event_type == "RECEIVE"].transaction_id)
-    skewed = make_log(*SKEWED)
-    taken = set(skewed["message_events"].query("event_type == 'RECEIVED'").transaction_id.dropna())
-    asked = set(skewed["queue_events"].query("event_type == 'GET_CONVERSATION_GROUP'").transaction_id)
-    ended = set(skewed["queue_events"].query("event_type in ('COMMIT', 'ROLLBACK')").transaction_id)
+    waiting = make_log(*BACKLOG)
+    taken = set(waiting["message_events"].query("event_type == 'RECEIVED'").transaction_id.dropna())
+    asked = set(waiting["queue_events"].query("event_type == 'GET_CONVERSATION_GROUP'").transaction_id)
+    ended = set(waiting["queue_events"].query("event_type in ('COMMIT', 'ROLLBACK')").transaction_id)
     assert taken - ended, "messages in flight"
     assert asked - taken - ended, "groups that are locked and nothing more"
 

@@ -17,7 +17,7 @@ from pipelines.config.catalog import load_catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from schemas.events import CONTRACTS
-from tests.dev.generator.conftest import DAYS, SKEWED, UNIFORM
+from tests.dev.generator.conftest import BACKLOG, DAYS, UNIFORM
 
 LIKE_LOG = ("--messages", "4000", "--files", "3")
 
@@ -34,27 +34,12 @@ def share_not_received(log) -> float:
 
 def test_backlog(make_log):
     """What is on its way at midnight comes on top; a part waits for transmission."""
-    for options, backlog in ((DAYS, 0), (SKEWED, 0.3), (UNIFORM, 0.6)):
+    for options, backlog in ((DAYS, 0), (BACKLOG, 0.3), (UNIFORM, 0.6)):
         assert share_not_received(make_log(*options)) == pytest.approx(backlog, abs=0.04), options
     events = make_log(*UNIFORM)["message_events"]
     sent = set(events[events.event_type == "SENT"].message_id)
     arrived = set(events[events.event_type.isin(["DELIVERED", "RECEIVED"])].message_id)
     assert 0.05 < len(sent - arrived) / len(sent) < 0.3
-
-
-def test_queue_skew_and_group_skew(make_log):
-    log = make_log(*SKEWED)
-    messages = log["message_events"].drop_duplicates("message_id")
-    events = messages.merge(kinds(log), on="conversation_id")
-    hot = events.sent_by_initiator & (events.remote_service == "Service00000")
-    assert hot.mean() == pytest.approx(0.5, abs=0.05)
-    # The skewed queue is no monoculture: its conversations are of several kinds.
-    assert events[hot].contract.nunique() > 2
-    created = log["endpoint_events"].query("event_type == 'DIALOG_CREATED'")
-    sent = log["message_events"].query("sent_by_initiator").drop_duplicates("message_id")
-    groups = sent.merge(created, on="conversation_id").conversation_group_id.value_counts()
-    assert groups.iloc[0] / len(messages) == pytest.approx(0.4, abs=0.05)
-    assert groups.iloc[1] / len(messages) < 0.01
 
 
 def test_kinds_services_and_instances(make_log):
@@ -174,7 +159,6 @@ def test_a_log_is_replaced_by_that_of_another_seed_and_what_lies_beside_it_stays
         ("--start soon", "'soon' is not a moment in time"),
         ("--preset huge", "invalid choice: 'huge'"),
         ("--preset sample --instances 9", "argument --instances: not with --preset"),
-        ("--preset sample --same-level 0", "argument --same-level: not with --preset"),
         ("--start 1899-12-31", "'1899-12-31' is before 1900 or after 9998"),
         ("--start 9998-12-31 --days 2", "the log must lie in the years 1900 to 9998"),
         ("--days 100000", "is not a whole number from 1 to 3660"),
