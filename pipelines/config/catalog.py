@@ -77,11 +77,18 @@ class Catalog(Shape):
         """Return honor_broker_priority by (instance, database); None if it is not known."""
         return {(instance, database): is_on for instance, database, is_on in self.database_rows()}
 
+    def queues(self) -> dict[tuple[str, str, str], Queue]:
+        """Return the queues by (instance, database, queue)."""
+        return {
+            (instance.name, database.name, queue.name): queue
+            for instance, database in self._databases()
+            for queue in database.queues
+        }
+
     def queue_rows(self) -> Iterator[tuple[str, str, str, bool]]:
         """Yield (instance, database, queue, is_on), one a queue."""
-        for instance, database in self._databases():
-            for queue in database.queues:
-                yield instance.name, database.name, queue.name, queue.status
+        for name, queue in self.queues().items():
+            yield *name, queue.status
 
     def service_bindings(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield (instance, database, service, queue), one a service."""
@@ -94,13 +101,11 @@ class Catalog(Shape):
 
         The mode is internal or external; the number that only the other mode has is None.
         """
-        for instance, database in self._databases():
-            for queue in database.queues:
-                at = instance.name, database.name, queue.name
-                if queue.event_notification:
-                    yield *at, "external", None, queue.event_notification.timeout_seconds
-                elif queue.activation and queue.activation.status:
-                    yield *at, "internal", queue.activation.max_queue_readers, None
+        for name, queue in self.queues().items():
+            if queue.event_notification:
+                yield *name, "external", None, queue.event_notification.timeout_seconds
+            elif queue.activation and queue.activation.status:
+                yield *name, "internal", queue.activation.max_queue_readers, None
 
     def _databases(self) -> Iterator[tuple[Instance, Database]]:
         for instance in self.instances:

@@ -91,13 +91,7 @@ def monitor_values(monitor: ShownMonitor | None) -> tuple[object, ...]:
 
 def static_reasons(catalog: Catalog, queues: Iterable[QueueName]) -> dict[QueueName, str]:
     """Why nothing starts a reader, by the catalog alone."""
-    of_catalog = {
-        (instance.name, database.name, queue.name): queue
-        for instance in catalog.instances
-        for database in instance.databases
-        for queue in database.queues
-    }
-    reasons = {}
+    of_catalog, reasons = catalog.queues(), {}
     for name in queues:
         queue = of_catalog.get(name)
         if queue is None or (queue.activation is None and queue.event_notification is None):

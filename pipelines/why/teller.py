@@ -11,12 +11,7 @@ from pipelines.why.causes.cause import Teller
 
 def teller_of(settings: Settings, as_of: datetime) -> Teller:
     """The teller of a run: its commands can be pasted, and its rules have the places where they stand."""
-    written = {
-        (statement.instance, statement.database)
-        for file in settings.rule_files
-        for statement in file.statements
-    }
-    shown = {each.database_key for each in settings.snapshots} - written
+    shown = {each.database_key for each in settings.snapshots} - settings.databases_of_rule_files
     places = {
         (statement.instance, statement.database, statement.name): str(statement.location)
         for file in settings.rule_files
@@ -24,10 +19,8 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
     }
     honors = settings.catalog.honors()
     procedures = {
-        (instance.name, database.name, queue.name): queue.activation.procedure
-        for instance in settings.catalog.instances
-        for database in instance.databases
-        for queue in database.queues
+        name: queue.activation.procedure
+        for name, queue in settings.catalog.queues().items()
         if queue.activation is not None
     }
     schemas = queue_schemas(settings.snapshots)
