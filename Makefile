@@ -80,7 +80,7 @@ test: setup ## the tests but the long ones, on the embedded engine (ARGS="-k nam
 	@$(PYTEST) -m "not long" $(ARGS) || [ $$? -eq 5 ]
 
 .PHONY: test-long test-spark
-test-long: setup ## the tests that take half a minute or more, which make test leaves out
+test-long: setup ## the tests that take eight seconds or more, which make test leaves out
 	@$(PYTEST) -m long $(ARGS)
 
 # A process speaks to one engine: the tests are on Apache Spark, and start the embedded engine beside it.

@@ -37,6 +37,7 @@ DAYS = (AS_OF - timedelta(hours=24), AS_OF, LATER)
 SLOW = Timing(check_seconds=3600, empty_seconds=3000, window_hours=6)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_nights_of_days_find_what_the_model_finds(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -66,6 +66,7 @@ def test_a_job_names_the_damaged_file(copied: Case, left: Callable[[bytes], byte
     assert last.endswith(". Put it back, or rebuild the warehouse (docs/operations.md, Rebuild a warehouse)")
 
 
+@pytest.mark.slow
 def test_what_an_as_of_had_is_made_again(copied: Case, tmp_path: Path) -> None:
     warehouse = f"{copied.folder}/warehouse"
     for whole in (warehouse, f"file:{warehouse}", str(tmp_path)):

@@ -76,6 +76,7 @@ def test_expect_prints_what_the_night_wrote_in_the_order_of_the_settings(publish
     assert "--as-of 2026-11-19T00:00:00Z was not published" in absent.err
 
 
+@pytest.mark.slow
 def test_other_moments_and_other_expectations(copied: Case) -> None:
     """`schedules` writes what a night does, and ends with 0."""
     assert copied.job("schedules", "--as-of", at(50).isoformat()).code == 0

@@ -170,6 +170,7 @@ def test_the_command_writes_the_tables(
         job.main(["--config", project.config, "--as-of", "2026-11-20T11:00:00Z"])
 
 
+@pytest.mark.slow
 def test_without_queue_events_locks_are_not_known(
     session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

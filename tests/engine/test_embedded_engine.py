@@ -63,6 +63,7 @@ def test_rows_outside_of_what_they_replace_are_not_refused(embedded: SparkSessio
     assert sorted(row.number for row in embedded.read.format("delta").load(path).collect()) == [2, 3, 4]
 
 
+@pytest.mark.slow
 def test_columns_with_comments_are_not_united_with_others(
     embedded: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

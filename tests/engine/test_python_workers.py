@@ -59,6 +59,7 @@ def numbers(session: SparkSession, rows: int) -> DataFrame:
     return session.range(0, 2 * rows, 1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, FEW, MANY])
 def test_every_row_is_seen_once(session: SparkSession, rows: int) -> None:
     found = run_in_python(numbers(session, rows), counting(), COLUMNS).collect()
@@ -66,6 +67,7 @@ def test_every_row_is_seen_once(session: SparkSession, rows: int) -> None:
     assert sum(row["total"] for row in found) == rows * (2 * rows - 1)
 
 
+@pytest.mark.slow
 def test_the_engine_gives_many_rows_a_process_a_task_and_few_rows_none(embedded: SparkSession) -> None:
     few, many = (
         {row["process"] for row in run_in_python(numbers(embedded, rows), counting(), COLUMNS).collect()}
@@ -76,6 +78,7 @@ def test_the_engine_gives_many_rows_a_process_a_task_and_few_rows_none(embedded:
     assert os.getpid() not in many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_batches_come_back_in_their_order_or_not_at_all(rows: int) -> None:
     expected = [(batch.num_rows, pc.sum(batch[0]).as_py()) for batch in batches_of(rows)]

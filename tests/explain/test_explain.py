@@ -352,6 +352,7 @@ STATES = {
 }
 
 
+@pytest.mark.slow
 def test_messages_without_a_place(warehouse: Warehouse) -> None:
     found = {id: of_message(warehouse, id).state for id in STATES}
     assert found == {id: f"It is in no schedule: {state}" for id, state in STATES.items()}

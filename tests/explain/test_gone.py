@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import explain
@@ -35,6 +36,7 @@ def asked(server: Server, number: int, as_of: Any, capsys: Any) -> Row:
     return found
 
 
+@pytest.mark.long
 def test_fates_of_messages_between_two_captures(embedded: SparkSession, tmp_path: Path, capsys: Any) -> None:
     """They are 30 s apart: 1 was received, 2 is gone with its endpoint, 3 is there in both.
 

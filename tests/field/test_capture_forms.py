@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import CASES, Case, table_of
+
+pytestmark = pytest.mark.slow
 
 FIELD = "field-37-client-exports"
 FORMS = sorted(path.name.removeprefix("cap-") for path in (CASES / FIELD).glob("cap-*"))

@@ -14,6 +14,8 @@ from tests.support.factories import NOON, Row
 from tests.support.snapshot_views import views
 from tests.support.view_rows import conversation, ready, shown, waiting
 
+pytestmark = pytest.mark.slow
+
 LATER = NOON + timedelta(hours=1)
 TO_INITIATOR, TO_TARGET = {"RoleName": "initiator"}, {"RoleName": "target"}
 SEND, DELIVER, END, BEGIN = 1, 6, 2, 11

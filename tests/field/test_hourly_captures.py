@@ -10,7 +10,7 @@ from tests.support.captures import capture_lines
 from tests.support.factories import NOON
 from tests.support.snapshot_views import ready, shown, views
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.long, pytest.mark.slow, pytest.mark.usefixtures("session")]
 
 CLOSED = 600
 """Messages that have closed when their conversation goes on, more than one condition once named (500)."""

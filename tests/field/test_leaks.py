@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 
 from tests.field.running import Case
 
+pytestmark = pytest.mark.slow
+
 
 def add_light(captures: Path) -> None:
     """Add a light capture of five minutes later: it lacks endpoints."""

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from tests.field.running import Case
 from tests.field.test_own_tables import CONVERSATION, CREATIONS, INSTANCE
 
+pytestmark = pytest.mark.slow
+
 SECOND = "0A1B2C3D-0000-0000-0000-000000000002"
 TRACE = (Path(__file__).parents[2] / "samples" / "logs" / "sql-trace.csv").read_text()
 COLUMNS = TRACE.splitlines()[0].split(",")
@@ -185,6 +187,7 @@ def test_check_says_what_a_night_does_with_odd_rows(session: SparkSession, tmp_p
     ]
 
 
+@pytest.mark.long
 def test_rows_of_transactions_wait_for_their_end(session: SparkSession, tmp_path: Path) -> None:
     """The end of one row comes with it, that of another a night later; it is one of the whole server.
 

@@ -12,6 +12,8 @@ from tests.support.captures import Captured, capture_lines
 from tests.support.factories import NOON
 from tests.support.snapshot_views import conversation, ready, shown, views
 
+pytestmark = pytest.mark.slow
+
 QUEUES = ("InitiatorQueue", "TargetQueue", "NewQueue")
 SERVER = {"ServerName": "sql1", "DatabaseID": 9}
 BEGIN = SERVER | {"EventClass": 124, "EventSubClass": 11, "RoleName": "initiator"}

@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 from tests.field.running import Case, Outcome
 from tests.field.servers import Fleet
 
+pytestmark = pytest.mark.slow
+
 DAY = "field-46-normal-day"
 LATER = "2026-11-20T12:30:00Z"
 OLD = {"newest": "2026-11-20T10:00:00Z", "age_seconds": 9_000}

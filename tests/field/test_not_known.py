@@ -6,6 +6,8 @@ from pyspark.sql import SparkSession
 from tests.field.running import Case, Outcome, Row
 from tests.field.servers import Fleet
 
+pytestmark = pytest.mark.slow
+
 
 def handle(server: int, number: int) -> str:
     return f"{server:02}222222-AAAA-4BBB-8CCC-00000000000{number}"

@@ -5,6 +5,8 @@ from pyspark.sql import SparkSession
 
 from tests.field.running import Case
 
+pytestmark = pytest.mark.slow
+
 THURSDAY, FRIDAY = "2026-11-19T10:00:00Z", "2026-11-20T10:00:00Z"
 
 

@@ -109,6 +109,7 @@ def test_check_shows_three_mapped_rows_and_what_nothing_gives(server: Server) ->
     assert "message_events/other: where keeps no row of the first file\n" in server.job("check").out
 
 
+@pytest.mark.slow
 def test_messages_of_parquet_that_lack_an_id_have_that_of_their_number(server: Server) -> None:
     names = ("event_id", "message_id", "SeqNo", "ProcessedAt", "Conversation", "MsgType")
     same = ("2026-11-20 10:00:00", CONVERSATION, "1")
@@ -128,6 +129,7 @@ def test_messages_of_parquet_that_lack_an_id_have_that_of_their_number(server: S
     assert server.counts(2, "audit") == (3, 1, 1, 1, 0)
 
 
+@pytest.mark.slow
 def test_nights_take_two_tables_each_row_once_and_a_handle_waits_for_31_days(server: Server) -> None:
     """The first night knows conversations; later rows have handles, so the mapping changes."""
     server.log("audit/1.csv", *ROWS, ROWS[0])

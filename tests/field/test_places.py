@@ -8,6 +8,8 @@ from pyspark.sql import SparkSession
 from tests.field.running import Case, Outcome
 from tests.support.factories import endpoint_event
 
+pytestmark = pytest.mark.slow
+
 COPIES = "field-25-database-copy"
 CREATED = endpoint_event(event_time="2026-11-20T09:00:00Z", event_id="1")
 

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 from tests.field.running import Case
 
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+
 AS_OF = "2026-10-25T03:00:00Z"
 SAMPLE = Path(__file__).parents[2] / "samples" / "logs"
 CONVERSATION = "C0000000-0000-0000-0000-000000000001"

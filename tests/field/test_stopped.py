@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from tests.field.running import Case, Outcome, Row
 from tests.field.servers import Fleet
 
+pytestmark = pytest.mark.slow
+
 HARMFUL = ("only a reader is missing", "start more readers", "no log says why")
 OFF, MONITORS = "field-24-broker-disabled", "field-28-dropped-monitor"
 DESK = (

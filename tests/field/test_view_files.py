@@ -20,7 +20,7 @@ from tests.field.servers import (
     write_texts,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LARGE = ("conversation_endpoints", "transmission_queue", QUEUE)
 SMALL = ("service_queues", "databases", "dm_broker_queue_monitors", "dm_broker_activated_tasks")

@@ -99,6 +99,7 @@ def of_edits(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [message for message in caplog.messages if "the file has no rule statement" not in message]
 
 
+@pytest.mark.slow
 def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="pipelines.ladder.write")
     before = company.endpoints()

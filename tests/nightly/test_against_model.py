@@ -205,11 +205,13 @@ def spread(project: Project) -> set[tuple[str, object]]:
     return {place for place, folds in found.items() if len(folds) > 1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("day", range(len(DAYS)))
 def test_every_as_of_is_what_it_would_have_been(backfilled: Backfilled, day: int) -> None:
     require_equal(backfilled.project, replace(backfilled.log, as_of=DAYS[day]))
 
 
+@pytest.mark.long
 def test_a_group_is_locked_until_its_transaction_ended_days_after_its_conversation(
     backfilled: Backfilled,
 ) -> None:
@@ -220,6 +222,7 @@ def test_a_group_is_locked_until_its_transaction_ended_days_after_its_conversati
     assert sorted(found) == [(name, f"{name} free", "group_locked", None) for name in LONG.values()]
 
 
+@pytest.mark.long
 def test_a_rerun_changes_nothing_but_runs(backfilled: Backfilled) -> None:
     assert changed(backfilled.before_rerun, backfilled.after_rerun) == {}
     runs = backfilled.project.table("runs")
@@ -228,6 +231,7 @@ def test_a_rerun_changes_nothing_but_runs(backfilled: Backfilled) -> None:
     assert len({row["run_id"] for row in runs}) == 5
 
 
+@pytest.mark.long
 def test_runs_count_the_rows_of_each_table(backfilled: Backfilled) -> None:
     runs = sorted(backfilled.project.table("runs"), key=itemgetter("started_at"))
     tables = {name: backfilled.project.table(name, ["as_of"]) for name in COUNTED}
@@ -235,6 +239,7 @@ def test_runs_count_the_rows_of_each_table(backfilled: Backfilled) -> None:
         assert counts == {name: rows.count({"as_of": as_of}) for name, rows in tables.items()}
 
 
+@pytest.mark.long
 def test_a_night_is_few_commits(backfilled: Backfilled) -> None:
     """Of all tables together, with something new of every kind, once the tables are there."""
     assert backfilled.commits_in_a_night <= COMMITS_A_NIGHT

@@ -18,6 +18,8 @@ from tests.support.factories import Row, at, by_source, catalog, endpoint_event,
 from tests.support.harness import Project
 from tests.support.snapshot_views import Server, ready, shown, views
 
+pytestmark = pytest.mark.slow
+
 MOMENT = timedelta(microseconds=1)
 ALL_REJECTED = {"max_rejected_share": 1}
 

@@ -57,6 +57,7 @@ def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSess
     assert rows[second.run_id] == {"unresolved": 3}
 
 
+@pytest.mark.slow
 def test_readers_are_told_that_a_second_run_did_not_end(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 FIRST, SECOND = at(60), at(60, day=1)
 
 
+@pytest.mark.long
 def test_two_nights(session: SparkSession, tmp_path: Path) -> None:
     project = project_in(tmp_path)
     project.add(a_bit_of_everything())

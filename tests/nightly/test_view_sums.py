@@ -12,6 +12,8 @@ from tests.support.captures import write_captures
 from tests.support.factories import NOON
 from tests.support.snapshot_views import ready, shown, views, waiting
 
+pytestmark = pytest.mark.slow
+
 PLACE = ("SQL1", "B")
 LATER = NOON + timedelta(hours=1)
 NO_ENDPOINT = [

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from pyspark.sql import SparkSession
 
@@ -15,6 +16,7 @@ from tests.support.view_rows import priority
 COMPARED = ("what", "name", "server", "here")
 
 
+@pytest.mark.slow
 def test_nothing_is_silent(embedded: SparkSession, tmp_path: Path, capsys: Any) -> None:
     server = Server(tmp_path)
     held = database("B", "TargetService", "TargetQueue", honor=True, status="off")

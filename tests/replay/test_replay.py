@@ -366,6 +366,7 @@ def test_work_after_the_period_counts_for_medians(session: SparkSession, scenes:
     assert messages["never/0"]["finished_at"] == at(11)
 
 
+@pytest.mark.slow
 def test_what_can_not_be_asked(scenes: Project, tmp_path: Path) -> None:
     def refused(said: str, *options: str, since: int = 0, until: int = 30) -> None:
         span = ["--from", at(since).isoformat(), "--to", at(until).isoformat()]

@@ -28,6 +28,8 @@ from tests.support.browser import Browser, complaints, first_column, opened, req
 from tests.support.factories import Row, at
 from tests.support.report_warehouse import AS_OF, NASTY
 
+pytestmark = pytest.mark.slow
+
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}
 
 

@@ -14,6 +14,8 @@ from tests.support.browser import Browser, complaints, first_column, opened, pas
 from tests.support.report_warehouse import AS_OF, NASTY, SMALL_QUEUES, page_of, run, write
 from tests.support.written import received
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def seen(browser: Browser, full_page: str, tmp_path: Path) -> Browser:

@@ -126,6 +126,7 @@ def test_a_file_that_can_not_be_written_is_said_before_spark_starts(tmp_path: Pa
             report.main(["--config", "none.yaml", "--out", str(out)])
 
 
+@pytest.mark.slow
 def test_the_file_is_replaced_whole_and_is_the_same_for_the_same_tables(
     embedded: SparkSession, full: Settings, full_page: str, tmp_path: Path, capsys: Any
 ) -> None:

@@ -4,6 +4,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
 from pyspark.sql import functions as F
 
 from pipelines.config.load import Settings
@@ -110,6 +111,7 @@ def test_a_message_is_sent_at_its_senders_level_and_received_at_its_receivers(dr
     draw.require(in_blocks)("message_id | block bigint\n forth 1 | 1\n back 1 | 1")
 
 
+@pytest.mark.slow
 def test_groups_as_time_goes_by(draw: Draw) -> None:
     """Only conversations with messages count; an open transaction holds a group; last, the queue is off."""
     company = Company(

@@ -11,6 +11,8 @@ from tests.support.factories import NOON
 from tests.support.server import Views
 from tests.support.snapshot_views import ready, shown, views
 
+pytestmark = pytest.mark.slow
+
 BEFORE, LATER = NOON - timedelta(hours=1), NOON + timedelta(hours=1)
 AT_NOON, SEEN = (f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (NOON, LATER))
 GUID = "AB12C0DE-0000-4000-8000-0000000000{:02}"

@@ -12,6 +12,8 @@ from tests.field.running import parts_of
 from tests.support.capture_project import CaptureProject
 from tests.support.processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 GOLD = (
     "64 messages of 40 conversations have level 5: rule 'GoldClaims' would give 9, but it was first seen at "
     "2026-11-24T07:30:00Z, after these conversations"

@@ -45,6 +45,7 @@ def ask(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
     return Told(joined, coded, answer_of(project, session, joined.log.as_of))
 
 
+@pytest.mark.slow
 def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told]) -> None:
     found = {}
     for each in told:
@@ -57,6 +58,7 @@ def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told])
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_details_are_literal(told: list[Told]) -> None:
     """The columns that a scene names."""
     wrong = []

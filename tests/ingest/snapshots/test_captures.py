@@ -198,28 +198,23 @@ def test_what_a_later_capture_does_not_show(tmp_path: Path) -> None:
         assert outcome.err.count(words) == 1, (words, outcome.err)
 
 
-def test_a_message_that_is_shown_again_was_never_gone(tmp_path: Path) -> None:
-    """Also one whose endpoint no capture shows; a restore brings it back."""
+def test_what_is_shown_again_was_never_gone(tmp_path: Path) -> None:
+    """A message whose endpoint no capture shows, and in another database an endpoint that has not ended."""
     project = CaptureProject(tmp_path)
     found = []
-    for hour, numbers in enumerate([(1,), (), (1,)]):
-        shows = {"B": views(dbo_TargetQueue=[ready(number, False, 0) for number in numbers])}
+    for hour, (numbers, state) in enumerate([((1,), "CO"), ((), "DO"), ((1,), "CO")]):
+        shows = {
+            "B": views(dbo_TargetQueue=[ready(number, False, 0) for number in numbers]),
+            "C": views(conversation_endpoints=[shown(2, False, state=state)]),
+        }
         project.add(capture_lines(shows, taken_at=at(60 * hour), id=f"{hour}" * 8), f"{hour}.jsonl")
         if hour:
             project.schedule(at(60).isoformat())
             rows = project.table("unresolved")
-            found.append([row["reason"] for row in rows if row["as_of"] == at(60)])
-    assert found == [[], ["handle_unknown"]]
-
-
-def test_an_endpoint_that_is_shown_open_again_has_not_ended(tmp_path: Path) -> None:
-    project = CaptureProject(tmp_path)
-    for hour, state in enumerate(("DO", "CO")):
-        shows = {"B": views(conversation_endpoints=[shown(1, False, state=state)])}
-        project.add(capture_lines(shows, taken_at=at(60 * hour), id=f"{hour}" * 8), f"{hour}.jsonl")
-        project.fold()
-        [row] = project.table("endpoints")
-        assert (row["ended_at"] is None) == (state == "CO")
+            [endpoint] = project.table("endpoints")
+            reasons = [row["reason"] for row in rows if row["as_of"] == at(60)]
+            found.append((reasons, endpoint["ended_at"] is None))
+    assert found == [([], False), (["handle_unknown"], True)]
 
 
 def test_a_capture_that_comes_after_a_later_one(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def places(project: CaptureProject, table: str) -> set[str]:
     return {f"{row['instance']}.{row['database']}" for row in project.table(table)}
 
 
+@pytest.mark.long
 def test_a_failover_is_one_history(tmp_path: Path) -> None:
     """Rows that were taken under a name follow the settings, back as well; the newest capture counts."""
     project = CaptureProject(tmp_path)
@@ -153,6 +154,7 @@ def of_mark(text: str, mark: str) -> str:
     return text.replace(ANY_CONVERSATION, ANY_CONVERSATION[:-1] + mark)
 
 
+@pytest.mark.long
 def test_the_writable_database_counts_whenever_its_capture_comes(tmp_path: Path) -> None:
     """Also where rows are closed that only the other capture shows. Those of a list come in one night."""
     nights = {

@@ -15,6 +15,8 @@ from tests.support.random_logs import random_logs
 from tests.support.server import message_id, server_views, snapshots, state_of, with_guids
 from tests.support.strategies import Log
 
+pytestmark = pytest.mark.long
+
 SCHEDULES = ("group_priorities", "receive_schedule", "transmission_schedule")
 
 

@@ -37,6 +37,7 @@ def both(number: int, **changes: Any) -> list[Row]:
     return [shown(number, side, **{"conversation_group_id": groups[side], **changes}) for side in groups]
 
 
+@pytest.mark.slow
 def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, tmp_path: Path) -> None:
     """Unless a moment ago it was there, or a transaction holds it; and where a view shows an endpoint, it is.
 
@@ -96,6 +97,7 @@ def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, tmp_
     assert {row["seen_at"] for row in inferred} == {NOON}
 
 
+@pytest.mark.slow
 def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp_path: Path) -> None:
     """1: its message comes back. 2: the log comes later. 3: an endpoint with the handle is shown later.
 
@@ -157,6 +159,7 @@ def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp
     assert len(server.endpoints()) == 7
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     session: SparkSession, tmp_path: Path
@@ -205,6 +208,7 @@ def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     assert different == {}, "\n".join(line for lines in different.values() for line in lines)
 
 
+@pytest.mark.long
 def test_a_logged_receive_that_a_restore_undoes(
     embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -166,6 +166,7 @@ def test_what_cannot_be_read_is_kept_as_it_was_written_but_no_body(source: Sourc
     }
 
 
+@pytest.mark.slow
 def test_ids_of_equal_rows(source: Source) -> None:
     """A row that two files have 2 and 3 times is 3 events; spellings of ids and times make no other one."""
     guid = "0a1b2c3d-1111-1111-1111-111111111111"
@@ -237,6 +238,7 @@ def test_typed_values_are_texts_of_themselves(source: Source, format: str) -> No
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("zone", "end", "id"), [(None, "", {"event_id": "Id"}), ("Asia/Tokyo", "Z", {})])
 def test_typed_values_and_their_texts_are_the_same_rows(
     source: Source, zone: str | None, end: str, id: dict[str, str]

@@ -72,6 +72,7 @@ def test_csv_files_of_several_headers_are_read_side_by_side(session: SparkSessio
     assert orders_by_view(session, tmp_path, "csv") == {("dbo.A", 1), ("dbo.B", 2), ("dbo.C", 3)}
 
 
+@pytest.mark.slow
 def test_hundreds_of_queues_are_read(session: SparkSession, tmp_path: Path) -> None:
     """A chain of so many unions would end the embedded engine."""
     queues = {f"dbo.Q{number}": [ready(1, False, 0, queuing_order=number)] for number in range(400)}
