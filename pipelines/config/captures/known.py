@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -20,6 +20,8 @@ from schemas.outputs import BATCHES, CAPTURES
 
 Moment: TypeAlias = tuple[str, str, datetime]
 """Instance and database as the server names them, and the taken_at of a capture."""
+AS_JSON = ("databases", "catalogs", "listed")
+"""The columns of the table that are JSON."""
 
 
 @dataclass(frozen=True)
@@ -101,39 +103,20 @@ class KnownCapture:
             )
             for each in json.loads(row["databases"])
         ]
-        return cls(
-            id=row["capture_id"],
-            path=row["path"],
-            length=row["length"],
-            modified_at=row["modified_at"],
-            sha256=row["sha256"],
-            server=row["server"],
-            instance=row["instance"],
-            taken_at=row["taken_at"],
-            first_seen=row["first_seen"],
-            databases=tuple(databases),
-            catalogs={key: dict(views) for key, views in json.loads(row["catalogs"]).items()},
-            listed=None if row.get("listed") is None else tuple(json.loads(row["listed"])),
-            utc_offset_minutes=row.get("utc_offset_minutes"),
-        )
+        read = {
+            "id": row["capture_id"],
+            "databases": tuple(databases),
+            "catalogs": {key: dict(views) for key, views in json.loads(row["catalogs"]).items()},
+            "listed": None if row.get("listed") is None else tuple(json.loads(row["listed"])),
+        }
+        return cls(**{each.name: row.get(each.name) for each in fields(cls)} | read)
 
     def row(self) -> tuple[Any, ...]:
         """The values of the columns of the table behind `batch`."""
-        databases = [asdict(each) for each in self.databases]
-        return (
-            self.id,
-            self.path,
-            self.length,
-            self.modified_at,
-            self.sha256,
-            self.server,
-            self.instance,
-            self.taken_at,
-            self.first_seen,
-            json.dumps(databases),
-            json.dumps(self.catalogs),
-            None if self.listed is None else json.dumps(self.listed),
-            self.utc_offset_minutes,
+        values = [(each.name, getattr(self, each.name)) for each in fields(self)]
+        return tuple(
+            json.dumps(value, default=asdict) if name in AS_JSON and value is not None else value
+            for name, value in values
         )
 
 
