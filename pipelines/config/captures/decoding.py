@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from pipelines.config.captures.faults import cut_archive
+from pipelines.config.exports.form import MARKS
 
 BLOCK = 16 << 20
 """Bytes that are read at a time."""
 PACKED = b"\x1f\x8b"
-MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 SAMPLE = 256
 """Bytes that say whether text without a mark is UTF-16."""
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-SEPARATORS = (",", ";", "\t", "|")
+from pipelines.config.exports.form import SEPARATORS
+
 HEADING = "capture_line"
 KEYS = ("capture", "database", "end", "row", "read", "count")
 """Keys of the lines of a capture, by which an object counts as one."""
