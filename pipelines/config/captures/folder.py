@@ -291,7 +291,7 @@ def _list(entry: Captures, known: Sequence[KnownCapture], apart: Container[str])
         for info in sorted(infos, key=lambda each: each.path)
         if info.type != fs.FileType.Directory and not PurePosixPath(info.path).name.startswith(HIDDEN)
     ]
-    named = [info for info in seen if _has_ending(PurePosixPath(info.path).name)]
+    named = [info for info in seen if info.path.lower().removesuffix(PACKED).endswith(ENDINGS)]
     found = [info for info in named if info.is_file]
     unread = [info for info in seen if info not in named]
     endings = f"no capture by the ending, so not read; captures end with {' '.join(ENDINGS)}"
@@ -329,11 +329,6 @@ def _warn_of_unread(entry: Captures, infos: Sequence[fs.FileInfo], why: str) -> 
         names = ", ".join(PurePosixPath(info.path).name for info in infos[:5])
         more = f" and {len(infos) - 5} more" if len(infos) > 5 else ""
         log.warning("snapshots: %s: %s%s: %s", short_path(entry.path), names, more, why)
-
-
-def _has_ending(name: str) -> bool:
-    lower = name.lower()
-    return lower.removesuffix(PACKED).endswith(ENDINGS)
 
 
 def _file(info: fs.FileInfo, prefix: str, entry: Captures) -> CaptureFile:

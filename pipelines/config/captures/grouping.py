@@ -20,7 +20,7 @@ Places: TypeAlias = "np.ndarray[Any, Any]"
 
 def find_rows(lines: Lines) -> Places:
     """Which objects are rows in the script's spelling; none that is broken."""
-    rows = _holds(pc.match_substring(_array(lines), ROW.decode()))
+    rows = np.array(pc.match_substring(_array(lines), ROW.decode()).to_numpy(zero_copy_only=False), bool)
     rows[list(lines.broken)] = False
     return rows
 
@@ -68,7 +68,3 @@ def _array(lines: Lines) -> pa.Array:
     return pa.Array.from_buffers(
         pa.binary(), len(lines), [None, pa.py_buffer(offsets), pa.py_buffer(lines.text)]
     )
-
-
-def _holds(found: pa.Array) -> Places:
-    return np.array(found.to_numpy(zero_copy_only=False), bool)
