@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
+from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import KNOWN_ONLY, Settings, load_for_lint
 from pipelines.config.model import Snapshot
@@ -19,6 +20,13 @@ MAY_DIFFER = (
 )
 Named = Mapping[tuple[str, ...], str]
 """The facts about each item, by its name."""
+OF_CATALOG: Mapping[str, Callable[[Catalog], Named]] = {
+    "instance": lambda catalog: {(instance.name,): "" for instance in catalog.instances},
+    "database": lambda catalog: {row[:2]: "" for row in catalog.database_rows()},
+    "service": lambda catalog: {row[:3]: f"is bound to queue {row[3]}" for row in catalog.service_bindings()},
+    "queue": lambda catalog: {row[:3]: f"is {'on' if row[3] else 'off'}" for row in catalog.queue_rows()},
+}
+"""What a catalog has, with the larger things first."""
 
 
 def read_proposed_settings(current: Settings, path: str) -> Proposal:
@@ -56,13 +64,11 @@ def _differences(current: Settings, proposed: Settings) -> Iterator[str]:
     yield from _compare("the snapshot", _snapshots(current), _snapshots(proposed), current.path)
     where = current.catalog_path or current.path
     shared: set[tuple[str, ...]] = {()}
-    for what, of in (("instance", _instances), ("database", _databases)):
-        ours, theirs = _within(of(current), shared), _within(of(proposed), shared)
+    for what, of in OF_CATALOG.items():
+        ours, theirs = (_within(of(each.catalog), shared) for each in (current, proposed))
         yield from _compare(f"the {what}", ours, theirs, where, queue_text)
-        shared = set(ours.keys() & theirs.keys())
-    for what, of in (("service", _services), ("queue", _queues)):
-        ours, theirs = _within(of(current), shared), _within(of(proposed), shared)
-        yield from _compare(f"the {what}", ours, theirs, where, queue_text)
+        if what in ("instance", "database"):
+            shared = set(ours.keys() & theirs.keys())
 
 
 def _within(named: Named, places: Set[tuple[str, ...]]) -> Named:
@@ -113,22 +119,6 @@ def _snapshots(settings: Settings) -> Named:
         + (f" without {', '.join(sorted(each.leave_out))}" if each.leave_out else "")
         for each in settings.snapshot_entries
     }
-
-
-def _instances(settings: Settings) -> Named:
-    return {(instance.name,): "" for instance in settings.catalog.instances}
-
-
-def _databases(settings: Settings) -> Named:
-    return {row[:2]: "" for row in settings.catalog.database_rows()}
-
-
-def _services(settings: Settings) -> Named:
-    return {row[:3]: f"is bound to queue {row[3]}" for row in settings.catalog.service_bindings()}
-
-
-def _queues(settings: Settings) -> Named:
-    return {row[:3]: f"is {'on' if row[3] else 'off'}" for row in settings.catalog.queue_rows()}
 
 
 def _resolved(path: str) -> str:
