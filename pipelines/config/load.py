@@ -221,7 +221,8 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     places = places_of(file, declared)
     captures = _read_captures(declared, reading, places)
     captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
-    shown = [*_places(views), *_places(captured)]
+    shown = [(each.instance, each.database) for each in views]
+    shown += [each.database_key for each in captured]
     clocks = captures.clocks if isinstance(captures, CapturesRead) else ()
     catalog, sources = _read_named_files(file, declared, [*shown, *map(places.of, shown)], clocks)
     if isinstance(captures, CaptureError):
@@ -343,14 +344,6 @@ def _require_one_form(views: Sequence[model.Snapshot], captured: Iterable[Server
     raise_faults(problems)
 
 
-def _places(snapshots: Iterable[model.Snapshot | ServerSnapshot]) -> list[tuple[str, str]]:
-    """Instance and database of snapshots."""
-    return [
-        each.database_key if isinstance(each, ServerSnapshot) else (each.instance, each.database)
-        for each in snapshots
-    ]
-
-
 def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot | model.Captures]) -> None:
     """Refuse two snapshots of one database at one moment: which of them would count?"""
     known: dict[tuple[str, str, datetime], int] = {}
@@ -369,22 +362,14 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot | mode
     ConfigError.raise_any(problems)
 
 
-def _paths(file: YamlFile, declared: model.SettingsFile) -> dict[Loc, str]:
-    """The paths of inputs and snapshots, by their places in the file."""
-    inputs: dict[Loc, str] = {
-        (*place, "path"): source.path for place, source in source_places(file, declared.inputs)
-    }
-    snapshots: dict[Loc, str] = {
-        ("snapshots", number, "path"): each.path for number, each in enumerate(declared.snapshots)
-    }
-    return inputs | snapshots
-
-
 def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
     """Refuse a warehouse whose files would be read as input."""
     problems = []
-    paths = _paths(file, declared)
-    for place, path in paths.items():
+    given: list[tuple[Loc, model.Source | model.Snapshot | model.Captures]] = [
+        *source_places(file, declared.inputs),
+        *((("snapshots", number), each) for number, each in enumerate(declared.snapshots)),
+    ]
+    for place, path in (((*place, "path"), each.path) for place, each in given):
         if isinstance(declared.warehouse, str) and (how := overlap(declared.warehouse, path)):
             message = f"{declared.warehouse} {how} {path}, which is {field_path(place)}; name another folder"
             problems.append(file.problem(("warehouse",), message))

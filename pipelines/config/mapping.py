@@ -146,11 +146,8 @@ class Condition(Shape):
 
 def known_columns(contract: EventContract) -> list[str]:
     """The columns that a mapping may name."""
-    return list(dict.fromkeys([*contract.names, *_handles(contract)]))
-
-
-def _handles(contract: EventContract) -> list[str]:
-    return [HANDLE] if "conversation_id" in contract.names else []
+    handles = [HANDLE] if "conversation_id" in contract.names else []
+    return list(dict.fromkeys([*contract.names, *handles]))
 
 
 class MappedSource(LocalTimes):

@@ -116,7 +116,7 @@ def read_replacement(current: Settings, given: Sequence[str]) -> Proposal:
     are_none = not any(file.statements for file in files)
     folded = rule_history_of(files, () if are_none else current.snapshots)
     if folded.refusals:
-        standing_now = {_name(version) for version in keep_standing_rules(current.rule_history)}
+        standing_now = {version.key[:3] for version in keep_standing_rules(current.rule_history)}
         raise ConfigError(*(_refused(refusal, standing_now) for refusal in folded.refusals))
     settings = replace(current, rule_files=tuple(files), rule_history=folded.versions)
     replaced = len(keep_standing_rules(current.rule_history)) if are_none else count_replaced(current, files)
@@ -139,10 +139,6 @@ def count_replaced(current: Settings, files: Sequence[RuleFile]) -> int:
 def keep_standing_rules(versions: Sequence[RuleVersion]) -> list[RuleVersion]:
     """The rules that stand after the last statement, as if they had always stood."""
     return [replace(version, valid_from=FIRST) for version in versions if version.valid_to is None]
-
-
-def _name(version: RuleVersion) -> tuple[str, str, str]:
-    return version.instance, version.database, version.name
 
 
 def _refused(refusal: Refusal, standing_now: set[tuple[str, str, str]]) -> str:
