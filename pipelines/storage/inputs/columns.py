@@ -16,7 +16,7 @@ from pipelines.config.exports.form import ForeignFileError, not_packed
 from pipelines.config.model import EventSource, Format
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
-from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields
+from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields, object_of
 from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_file
 from pipelines.storage.inputs.plain_copies import find_form
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
@@ -117,7 +117,7 @@ def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
     if contract.is_mapped:
         return lacking_fields(path, contract)
     lines = first_lines(path, LINES)
-    rows = {number: row for number, line in lines.items() if (row := _row_of(line)) is not None}
+    rows = {number: row for number, line in lines.items() if (row := object_of(line)) is not None}
     if lines and not rows:
         return [f"{path}:{min(lines)}: is no JSON object; write one object a line"]
     for number, row in rows.items():
@@ -128,15 +128,6 @@ def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
         for column in contract.columns
         if rows and not column.nullable and all(row.get(column.name) is None for row in rows.values())
     ]
-
-
-def _row_of(line: str) -> dict[str, Any] | None:
-    """The object of a line; None if it is none."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
 
 
 def _mistyped(row: dict[str, Any], contract: EventContract) -> list[str]:

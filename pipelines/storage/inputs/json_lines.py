@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import reduce
 from io import TextIOWrapper
 from itertools import islice
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
@@ -127,7 +128,7 @@ def lacking_fields(path: str, contract: EventContract) -> list[str]:
         return []
     try:
         rows = [
-            row for line in first_lines(path, FIRST_LINES).values() if isinstance(row := _parsed(line), dict)
+            row for line in first_lines(path, FIRST_LINES).values() if (row := object_of(line)) is not None
         ]
     except OSError:
         return []
@@ -144,11 +145,13 @@ def first_lines(path: str, most: int) -> dict[int, str]:
         return {number: line for number, line in enumerate(first, 1) if line.strip()}
 
 
-def _parsed(line: str) -> object:
+def object_of(line: str) -> dict[str, Any] | None:
+    """The object of a line; None if it is none."""
     try:
-        return json.loads(line)
+        row = json.loads(line)
     except (ValueError, RecursionError):
         return None
+    return row if isinstance(row, dict) else None
 
 
 def _parse_lines(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
@@ -184,7 +187,10 @@ def _parse_lines(spark: SparkSession, contract: EventContract, paths: Sequence[s
             "broken": ~F.col("is_text")
             | F.col("is_beyond")
             | F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
-            "types": F.when(F.col("is_odd"), _types_of_fields()),
+            # The types of the line's own fields, as `name: TYPE, ...`: what objects and arrays have is cut.
+            "types": F.when(
+                F.col("is_odd"), _cut_nested(F.regexp_replace("shape", "^OBJECT<", ""), "<[^<>]*>")
+            ),
         }
     )
 
@@ -244,11 +250,6 @@ def _is_one_object() -> Column:
     in_object = F.expr("shape is not null and try_parse_json(concat('{\"line\":', raw, '}')) is not null")
     is_object = F.startswith("shape", F.lit("OBJECT<")).eqNullSafe(True)
     return is_object & in_array & in_object
-
-
-def _types_of_fields() -> Column:
-    """The types of the line's own fields, as `name: TYPE, ...`: what stands in objects and arrays is cut."""
-    return _cut_nested(F.regexp_replace("shape", "^OBJECT<", ""), "<[^<>]*>")
 
 
 def _cut_nested(text: Column, innermost: str) -> Column:

@@ -3,13 +3,13 @@
 import csv
 import hashlib
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from pipelines.storage.inputs.json_lines import object_of
 from pipelines.storage.inputs.paths import open_unpacked
 
 MOST_BYTES = 256 << 20
@@ -88,12 +88,7 @@ class _Wanted:
         return next((number for number, each in candidates if each.items() <= row.items()), None)
 
     def _object(self, line: str) -> dict[str, Any]:
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            return {}
-        if not isinstance(found, dict):
-            return {}
+        found = object_of(line) or {}
         return {name: value for name, value in found.items() if not isinstance(value, dict | list)}
 
     def _record(self, line: str) -> dict[str, Any]:
