@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from pipelines.config.errors import InputError
 from pipelines.storage.inputs.paths import open_file
 
+ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/|/")
 AGAIN = (
     "copy the table to a new folder and name that in the settings: what was taken before then counts as "
     "duplicates"
@@ -46,13 +47,17 @@ def appended_files(path: str, columns: Collection[str], since: int, version: int
     for number in range(since + 1, version + 1):
         added, changes = [], False
         for action in _actions(path, number):
-            if "metaData" in action:
-                _require_plain(path, action["metaData"])
+            names = action.get("metaData", {}).get("configuration", {})
+            if names.get("delta.columnMapping.mode", "none") != "none":
+                raise InputError(
+                    f"{path}: the table maps its columns to other names; write events without that"
+                )
             changes = changes or bool(action.get("remove", {}).get("dataChange"))
             add = action.get("add")
             if add and add["dataChange"]:
                 _require_own_rows(path, number, columns, add)
-                added.append(_whole(path, unquote(add["path"])))
+                file = unquote(add["path"])
+                added.append(file if ABSOLUTE.match(file) else f"{path}/{file}")
         if added and changes:
             raise InputError(
                 f"{path}: version {number} changed rows that were there; events are only ever added: {AGAIN}"
@@ -98,15 +103,6 @@ def _require_in_files(path: str, columns: Collection[str], partitions: Collectio
             f"{path}: {', '.join(inside)} is in no file, because the table is partitioned by it; partition "
             "it by a column that is not declared, or not at all"
         )
-
-
-def _require_plain(path: str, metadata: dict[str, Any]) -> None:
-    if metadata.get("configuration", {}).get("delta.columnMapping.mode", "none") != "none":
-        raise InputError(f"{path}: the table maps its columns to other names; write events without that")
-
-
-def _whole(path: str, file: str) -> str:
-    return file if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/|/", file) else f"{path}/{file}"
 
 
 def read_actions(path: str, version: int) -> Iterator[dict[str, Any]]:

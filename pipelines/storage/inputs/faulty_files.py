@@ -70,7 +70,10 @@ def find_faulty_files(
 
 def _read_alone(file: T, opened: Callable[[Sequence[T]], DataFrame], times: int) -> Iterator[str]:
     try:
-        _read_all(opened([file] * times))
+        rows = opened([file] * times)
+        # A count alone would read no column.
+        greatest = [F.max(F.col(name).cast("string")) for name in rows.columns]
+        rows.agg(F.count(F.lit(1)), *greatest).collect()
     except PipelineError:
         raise
     except Exception as error:
@@ -83,8 +86,3 @@ def _read_alone(file: T, opened: Callable[[Sequence[T]], DataFrame], times: int)
 def _told(file: File, fault: str) -> str:
     why = not_packed(file.path)
     return f"{file.path}{fault if why is None else f': {why}'}"
-
-
-def _read_all(rows: DataFrame) -> None:
-    # A count alone would read no column.
-    rows.agg(F.count(F.lit(1)), *[F.max(F.col(name).cast("string")) for name in rows.columns]).collect()
