@@ -232,7 +232,9 @@ class Station:
         free = self._free()
         if free and free[0].level > free[-1].level:
             session = self._rush.session + self._rush.readers
-            self._take(Take(session, self._transaction(), free[-1], _nothing, lasts=BY_HAND, has_where=True))
+            self._take(
+                Take(session, self._transaction(), free[-1], lambda: None, lasts=BY_HAND, has_where=True)
+            )
         elif self._now < self._closes:
             self._at(self._now + SECOND, self._receive_by_hand)
 
@@ -247,7 +249,3 @@ class Station:
             self._take(Take(session, self._transaction(), first, self._receive_astray))
         else:
             self._at(self._now + SECOND, self._receive_astray)
-
-
-def _nothing() -> None:
-    pass

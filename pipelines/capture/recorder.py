@@ -249,7 +249,8 @@ class Recorder:
                 found = lines.add(line)
                 if not partial.name:
                     name = file_name(lines.header)
-                    folder = self._folder.path / _day_of(lines.header)
+                    # The UTC day of the capture.
+                    folder = self._folder.path / str(lines.header["taken_at"])[:10]
                     prefix = f"{without_forbidden(source.server)}."
                     partial, file = stack.enter_context(new_file(folder, prefix, packed=True))
                 if (text := kept.line(found, str(line))) is not None:
@@ -382,11 +383,6 @@ def _remove_partial(folder: Path, server: str) -> None:
         if pattern.fullmatch(path.name):
             with suppress(OSError):
                 path.unlink()
-
-
-def _day_of(header: dict[str, Any]) -> str:
-    """The UTC day of a capture, as its folder is called."""
-    return str(header["taken_at"])[:10]
 
 
 def _free_path(path: Path) -> Path:

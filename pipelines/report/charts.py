@@ -135,7 +135,10 @@ def _charts_over_time(data: PageData) -> list[Chart]:
     across = {point: WIDTH * (ago[first["point"]] - seconds) / span for point, seconds in ago.items()}
     places = data.rows("waited_places")
     more = data.total("waited_places") - len(places)
-    labels: dict[int | None, str] = {row["index"]: _place_label(row) for row in places}
+    labels: dict[int | None, str] = {
+        row["index"]: _queue_label(row) if row["kind"] == "receive" else _instance_label(row)
+        for row in places
+    }
     if more:
         labels[None] = format_count(more, "more place")
     # A place without messages has 0; a level without messages has no oldest wait.
@@ -203,10 +206,6 @@ def _side_by_side(parts: Sequence[tuple[int, str, str]], most: int) -> list[tupl
 
 def _queue_label(row: Row) -> str:
     return ".".join(format_name(row[name]) for name in ("instance", "database", "queue"))
-
-
-def _place_label(row: Row) -> str:
-    return _queue_label(row) if row["kind"] == "receive" else _instance_label(row)
 
 
 def _instance_label(row: Row) -> str:
