@@ -14,7 +14,7 @@ from tests.support.factories import NOON, Row
 from tests.support.snapshot_views import views
 from tests.support.view_rows import conversation, ready, shown, waiting
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LATER = NOON + timedelta(hours=1)
 TO_INITIATOR, TO_TARGET = {"RoleName": "initiator"}, {"RoleName": "target"}

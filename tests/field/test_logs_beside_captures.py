@@ -12,7 +12,7 @@ from tests.support.captures import Captured, capture_lines
 from tests.support.factories import NOON
 from tests.support.snapshot_views import conversation, ready, shown, views
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 QUEUES = ("InitiatorQueue", "TargetQueue", "NewQueue")
 SERVER = {"ServerName": "sql1", "DatabaseID": 9}

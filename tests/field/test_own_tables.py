@@ -129,6 +129,7 @@ def test_messages_of_parquet_that_lack_an_id_have_that_of_their_number(server: S
     assert server.counts(2, "audit") == (3, 1, 1, 1, 0)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_nights_take_two_tables_each_row_once_and_a_handle_waits_for_31_days(server: Server) -> None:
     """The first night knows conversations; later rows have handles, so the mapping changes."""

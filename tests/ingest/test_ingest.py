@@ -292,6 +292,7 @@ def test_a_parquet_file_with_bad_text_is_named_among_others(
     assert ("a page that is none" in said) is not is_bad
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_while_it_is_read_is_not_taken(session: SparkSession, tmp_path: Path) -> None:
     """To go on would be to call its rows taken: nobody would ever look for them again."""
     project = Project(tmp_path, catalog=catalog())

@@ -19,7 +19,7 @@ from pipelines.storage.inputs.log_rows import LogReading, read_log
 from pipelines.storage.inputs.text import compute_once
 from tests.support.inputs import write_rows
 
-FORMATS = ("csv", "json", "parquet", "delta")
+FORMATS = ("csv", "json", "delta")
 Values = dict[str, Any]
 ENDED: Values = {
     "EventClass": 124,

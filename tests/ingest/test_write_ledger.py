@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from pyspark.sql import SparkSession
 
@@ -109,6 +110,7 @@ def cases(drawing: str) -> dict[str, tuple[list[Row], bool]]:
     return found
 
 
+@pytest.mark.slow
 def test_what_a_night_closes(session: SparkSession, tmp_path: Path) -> None:
     messages, conversations = cases(MESSAGES), cases(CONVERSATIONS)
     rows = [row for own, _ in (*messages.values(), *conversations.values()) for row in own]
@@ -144,6 +146,7 @@ def test_named_rows_stay_or_close(draw: Draw) -> None:
         draw.require(found.where("closed_on = '2026-11-26'"))(f"conversation_id\n {closes}")
 
 
+@pytest.mark.slow
 def test_late_rows_leave_closed_rows_of_databases_that_are_left_out(
     session: SparkSession, tmp_path: Path
 ) -> None:

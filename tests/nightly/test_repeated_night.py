@@ -163,6 +163,7 @@ def require_model(project: Project, as_of: datetime, *events: Events) -> None:
     require_equal(project, Log(**joined(*events), catalog=catalog(), rules=[], as_of=as_of, **nothing))
 
 
+@pytest.mark.long
 def test_stale_clocks_touch_nothing_that_is_closed(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from tests.support.factories import NOON
 from tests.support.server import Views
 from tests.support.snapshot_views import ready, shown, views
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 BEFORE, LATER = NOON - timedelta(hours=1), NOON + timedelta(hours=1)
 AT_NOON, SEEN = (f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (NOON, LATER))

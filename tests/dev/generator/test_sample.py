@@ -13,6 +13,8 @@ from pipelines.config.load import load_settings
 from pipelines.config.yaml_file import load_yaml
 from schemas.events import CONTRACTS
 
+pytestmark = pytest.mark.slow
+
 CONF = Path(__file__).resolve().parents[3] / "conf"
 MIDNIGHT = "2026-11-21T00:00:00"
 

@@ -206,6 +206,7 @@ def write_tools(folder: Path) -> None:
     write_csv(folder / "dbo.TargetQueue.csv", [message])
 
 
+@pytest.mark.slow
 def test_spellings_of_a_servers_tools_are_read(night: Project) -> None:
     [row] = of(night, "receive_schedule", "Tools")
     assert row["message_id"] == f"{conversation(1)}/initiator/0"
@@ -229,6 +230,7 @@ def write_rows(folder: Path) -> None:
     write_views(folder, views(conversation_endpoints=endpoints), "parquet")
 
 
+@pytest.mark.slow
 def test_rows_that_fit_nothing_are_rejected_with_reasons(night: Project) -> None:
     """Equal rows, which a scan at READ UNCOMMITTED gives, count once."""
     reasons = "missing_conversation_id priority_out_of_range repeated_handle unknown_service unknown_state"
@@ -249,6 +251,7 @@ def write_texts(folder: Path) -> None:
         writer.writerows([good, good.values(), {**good, "status": "one"}.values(), ["1", "2"]])
 
 
+@pytest.mark.slow
 def test_texts_that_are_no_values_are_rejected(night: Project) -> None:
     assert rejected(night, "Texts") == {
         ("unreadable_status", "dbo.TargetQueue"),
@@ -275,6 +278,7 @@ def write_parquet(folder: Path) -> None:
         rewrite(folder / f"{name}.parquet", zone, none, use_deprecated_int96_timestamps=is_old)
 
 
+@pytest.mark.slow
 def test_parquet_of_other_writers_is_read(night: Project) -> None:
     arrived = {row["message_id"]: row["arrived_at"] for row in of(night, "receive_schedule", "Parquet")}
     assert arrived == {f"{conversation(number)}/initiator/0": at(-30) for number in (31, 32, 33)}

@@ -185,6 +185,7 @@ def of_pair(rows: list[Any], mark: str) -> list[str]:
     return sorted(names.sub(r"\1", line) for line in found)
 
 
+@pytest.mark.long
 def test_the_latest_moment_is_of_a_snapshot_that_counts(tmp_path: Path) -> None:
     """The secondary was captured 20 s after the primary, whose capture comes a night later."""
     project = CaptureProject(tmp_path, aliases=PARTNERS)

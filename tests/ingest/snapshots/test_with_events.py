@@ -97,6 +97,7 @@ def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, tmp_
     assert {row["seen_at"] for row in inferred} == {NOON}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_comes_later_corrects_what_was_concluded(session: SparkSession, tmp_path: Path) -> None:
     """1: its message comes back. 2: the log comes later. 3: an endpoint with the handle is shown later.
