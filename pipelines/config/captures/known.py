@@ -103,13 +103,14 @@ class KnownCapture:
             )
             for each in json.loads(row["databases"])
         ]
-        read = {
+        read: dict[str, Any] = {each.name: row.get(each.name) for each in fields(cls)}
+        read |= {
             "id": row["capture_id"],
             "databases": tuple(databases),
             "catalogs": {key: dict(views) for key, views in json.loads(row["catalogs"]).items()},
             "listed": None if row.get("listed") is None else tuple(json.loads(row["listed"])),
         }
-        return cls(**{each.name: row.get(each.name) for each in fields(cls)} | read)
+        return cls(**read)
 
     def row(self) -> tuple[Any, ...]:
         """The values of the columns of the table behind `batch`."""
