@@ -1,7 +1,6 @@
-"""A moment with the tables that say what was so then, from events, catalog and rules."""
+"""The tables that say what was so at a moment, from events, catalog and rules."""
 
 from datetime import datetime
-from typing import Any
 
 from .catalog import Catalog
 from .endpoints import endpoints_table, read_endpoints
@@ -16,8 +15,17 @@ from .unresolved import unresolved
 from .vocabulary import Events, Row
 
 
-class Moment:
-    """The tables of one as_of.
+def simulate(
+    accepted_events: Events,
+    *,
+    catalog: Row,
+    rules: list[Row],
+    as_of: datetime,
+    top: int | None = None,
+    starvation: Row | None = None,
+    blocks: Row | None = None,
+) -> dict[str, list[Row]]:
+    """All tables of one run, with their public columns, in no particular order.
 
     Args:
         accepted_events: rows by source name, each event once.
@@ -28,47 +36,17 @@ class Moment:
         starvation: after_seconds and raise_by; None is off.
         blocks: fragment_bytes and fragments; None is off.
     """
-
-    def __init__(
-        self,
-        accepted_events: Events,
-        *,
-        catalog: Row,
-        rules: list[Row],
-        as_of: datetime,
-        top: int | None = None,
-        starvation: Row | None = None,
-        blocks: Row | None = None,
-    ) -> None:
-        self.as_of = as_of
-        self.events = {
-            source: [canonical_ids(row) for row in rows or ()] for source, rows in accepted_events.items()
-        }
-        self.catalog = Catalog(catalog)
-        self.rules = rule_history(rules)
-        messages = read_messages(self._rows("message_events"))
-        endpoints = read_endpoints(self._rows("endpoint_events"), messages, self.catalog, self.rules)
-        self.state = State(self.events, endpoints, messages, self.catalog, as_of)
-        self.top, self.starvation, self.blocks = top, starvation, blocks
-
-    def _rows(self, source: str) -> list[Row]:
-        return self.events.get(source) or []
-
-    def tables(self) -> dict[str, list[Row]]:
-        """The rows of each table, with its public columns, in no particular order."""
-        state = self.state
-        return {
-            "endpoints": endpoints_table(state.known_endpoints, self._rows("endpoint_events")),
-            "group_priorities": group_priorities(state),
-            "receive_schedule": receive_schedule(state, top=self.top),
-            "transmission_schedule": transmission_schedule(
-                state, starvation=self.starvation, blocks=self.blocks
-            ),
-            "priority_rules": priority_rules(self.rules),
-            "unresolved": unresolved(state),
-        }
-
-
-def simulate(accepted_events: Events, **settings: Any) -> dict[str, list[Row]]:
-    """All tables of one run, from the accepted events; see `Moment`."""
-    return Moment(accepted_events, **settings).tables()
+    events = {source: [canonical_ids(row) for row in rows or ()] for source, rows in accepted_events.items()}
+    places, history = Catalog(catalog), rule_history(rules)
+    endpoint_events = events.get("endpoint_events") or []
+    messages = read_messages(events.get("message_events") or [])
+    endpoints = read_endpoints(endpoint_events, messages, places, history)
+    state = State(events, endpoints, messages, places, as_of)
+    return {
+        "endpoints": endpoints_table(endpoints, endpoint_events),
+        "group_priorities": group_priorities(state),
+        "receive_schedule": receive_schedule(state, top=top),
+        "transmission_schedule": transmission_schedule(state, starvation=starvation, blocks=blocks),
+        "priority_rules": priority_rules(history),
+        "unresolved": unresolved(state),
+    }
