@@ -182,7 +182,7 @@ package: setup ## write the wheel of the command and its packages to build/
 
 .PHONY: schemas
 schemas: setup ## write the JSON Schemas of settings, catalog and rules from their models
-	@$(PYTHON_IN_VENV) -m pipelines.config.json_schema
+	@$(PYTHON_IN_VENV) -m pipelines.settings.json_schema
 
 .PHONY: lock
 lock: setup ## pin the dependencies of pyproject.toml anew in requirements.lock

@@ -4,8 +4,10 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.config.snapshots.declaration import ViewColumn
-from pipelines.config.snapshots.views import (
+from pipelines.ingest.reasons import REASONS, SNAPSHOT_REASONS
+from pipelines.report.findings import MEANINGS as SEVERITY_MEANINGS
+from pipelines.server.snapshots.declaration import ViewColumn
+from pipelines.server.snapshots.views import (
     CONTRACTS,
     DATABASES,
     ENDPOINTS,
@@ -18,8 +20,6 @@ from pipelines.config.snapshots.views import (
     TRANSMISSION,
     columns_in_files,
 )
-from pipelines.ingest.reasons import REASONS, SNAPSHOT_REASONS
-from pipelines.report.findings import MEANINGS as SEVERITY_MEANINGS
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import MISCONFIGURED, ORDER, SEVERITIES
 from schemas.dictionary import dictionary

@@ -22,11 +22,11 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from pipelines.config.load import load_for_lint
-from pipelines.config.proposal import Proposal
 from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_warehouse
 from pipelines.questions.coverage import report_coverage
+from pipelines.settings.load import load_for_lint
+from pipelines.settings.proposal import Proposal
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse

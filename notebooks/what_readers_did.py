@@ -28,8 +28,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from pyspark.sql import functions as F
 
-from pipelines.config.load import load_for_lint
-from pipelines.config.proposal import Proposal
 from pipelines.conformance.read import request_at
 from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import CLASSES
@@ -38,6 +36,8 @@ from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
 from pipelines.report.replay import read_replay_tables
+from pipelines.settings.load import load_for_lint
+from pipelines.settings.proposal import Proposal
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of

@@ -21,7 +21,6 @@ from pipelines.commands.questions import CHANGES, COVERAGE, DIFFERENCES, EXPECT,
 from pipelines.commands.why import main as WHY
 from pipelines.config.errors import ConfigError, EngineError, PipelineError
 from pipelines.config.instants import LATEST, parse_instant
-from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.engine.environment import require_engine
 from pipelines.engine.session import require_no_fork
@@ -29,6 +28,7 @@ from pipelines.metrics.read import read_metrics
 from pipelines.questions.leaks import DAYS, GRACE
 from pipelines.questions.rejected import report_rejected
 from pipelines.questions.waiting import BY
+from pipelines.settings.load import Settings
 from pipelines.storage import tables
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse

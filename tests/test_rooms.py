@@ -6,8 +6,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = (
-    ("blocks", "config", "console", "schemas"),
-    ("capture", "engine", "rules"),
+    ("blocks", "config", "schemas"),
+    ("rules", "text"),
+    ("console", "server"),
+    ("capture", "engine", "settings"),
     ("storage",),
     ("ladder", "state"),
     ("activation", "ingest", "queue_machine", "schedules"),

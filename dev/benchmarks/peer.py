@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pipelines.commands.options import instant
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings, load_settings
+from pipelines.settings.load import Settings, load_settings
 from schemas.events import CONTRACTS
 
 SQL = Path(__file__).with_name("sql")

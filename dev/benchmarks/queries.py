@@ -18,10 +18,10 @@ from pyspark.sql import functions as F
 from pipelines.commands.launch import launch
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser, instant
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.explain.explanations import explain_message
 from pipelines.questions.next import report_next
+from pipelines.settings.load import Settings
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE

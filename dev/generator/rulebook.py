@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import ladders_of, level_of
+from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL
 
 ANY = "ANY"
 EVER = datetime(1970, 1, 1, tzinfo=UTC)

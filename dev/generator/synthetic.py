@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from dev.generator.draws import Draws
 from dev.generator.rulebook import ANY, Rulebook, Statement, yaml_of
 from dev.generator.world import HOUR, MINUTE, SECOND, Kind, Reader, World, micros
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.rules.statements import DEFAULT_LEVEL
 
 DATABASES = 2
 """Databases of each instance."""

@@ -11,9 +11,9 @@ from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName
 from pipelines.console.invocation import command_line
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.warehouse import Warehouse

@@ -9,10 +9,10 @@ from pipelines.activation.checks import Clock
 from pipelines.activation.monitor import Monitor
 from pipelines.activation.window import MonitoredQueues, activation_of_window, without_monitors
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.model import Activation
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame
+from pipelines.settings.load import Settings
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks

@@ -27,7 +27,7 @@ from pipelines.capture.run import (
     without_forbidden,
 )
 from pipelines.config.errors import BusyError, OutputError, PipelineError, ServerError
-from pipelines.config.snapshots.views import ENDPOINTS
+from pipelines.server.snapshots.views import ENDPOINTS
 
 LOCK = ".recorder-"
 """Begins the name of the file that a recorder locks; the server's name follows."""

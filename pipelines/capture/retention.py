@@ -4,11 +4,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from pipelines.config.captures.capture import read_capture
-from pipelines.config.captures.faults import CaptureError, CaptureFault
-from pipelines.config.captures.folder import DAY
-from pipelines.config.captures.known import KnownCapture
 from pipelines.config.errors import OutputError
+from pipelines.server.captures.capture import read_capture
+from pipelines.server.captures.faults import CaptureError, CaptureFault
+from pipelines.server.captures.folder import DAY
+from pipelines.server.captures.known import KnownCapture
 
 
 def delete_older(folder: Path, known: list[KnownCapture], newest: datetime, keep: timedelta) -> list[Path]:

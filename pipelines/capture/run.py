@@ -12,10 +12,10 @@ from typing import Any, TextIO
 from uuid import uuid4
 
 from pipelines.capture.connection import Connection, Cursor
-from pipelines.config.captures import VERSIONS
 from pipelines.config.errors import OutputError, ServerError
-from pipelines.config.snapshots.views import ENDPOINTS
 from pipelines.console.wording import format_list
+from pipelines.server.captures import VERSIONS
+from pipelines.server.snapshots.views import ENDPOINTS
 
 ROWS_AT_ONCE = 1_000
 """Rows of one fetch; a row has at most 8,000 characters."""

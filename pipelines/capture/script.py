@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from importlib import resources
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.snapshots.declaration import GUID, View, ViewColumn
-from pipelines.config.snapshots.views import VIEWS
+from pipelines.server.snapshots.declaration import GUID, View, ViewColumn
+from pipelines.server.snapshots.views import VIEWS
 
 FILE = "capture.sql"
 DDL_LOG = "ddl_log.sql"

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.snapshots.history import CatalogFact
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import stands_at
+from pipelines.server.snapshots.history import CatalogFact
 
 Row = dict[str, Any]
 SWITCHES = ("broker_enabled", "honor", "on", "activation")

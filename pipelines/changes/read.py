@@ -11,9 +11,9 @@ from pipelines.changes.declared import catalog_changes, rule_changes
 from pipelines.changes.traffic import arrived_messages, count_conversations, count_traffic, count_unread
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
-from pipelines.config.snapshots.history import CatalogFact
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.server.snapshots.history import CatalogFact
+from pipelines.settings.load import Settings
 from pipelines.state.fates import ARE_BINDINGS
 from pipelines.state.transactions import uncommitted
 from pipelines.storage.batches import read_completed_batches

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from pipelines.commands.options import Parser, find_settings
 from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings, load_settings
 from pipelines.config.log_mapping import BUILT_IN, mapping_path
 from pipelines.config.model import EventSource, LogSource
 from pipelines.config.nearest import nearest
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
 from pipelines.engine.environment import check_environment, installed_clients, memory, require_engine
+from pipelines.server.snapshots.server import CapturedSnapshot
+from pipelines.settings.load import Settings, load_settings
 
 if TYPE_CHECKING:
     from pipelines.storage.inputs.log_rows import LogReading

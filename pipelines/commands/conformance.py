@@ -9,7 +9,6 @@ from functools import partial
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser, whole_number
 from pipelines.commands.out import require_own_folder
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.conformance.read import (
     count_levels_of_server,
     has_receives,
@@ -23,6 +22,7 @@ from pipelines.conformance.receives import receives_at
 from pipelines.conformance.report import report_levels, report_overtaken, report_receives
 from pipelines.conformance.view import print_conformance, receives_sentence, sentence
 from pipelines.console.terminal import to_json
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.state.messages import describe_messages
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.histories import read_rule_snapshots

@@ -13,15 +13,15 @@ from uuid import uuid4
 from pipelines.commands.options import FILE, Parser
 from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.instants import format_instant
-from pipelines.config.json_schema import FOLDER
 from pipelines.config.paths import with_slashes
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.invocation import command_line, is_anywhere
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
+from pipelines.settings.json_schema import FOLDER
 
 if TYPE_CHECKING:
-    from pipelines.config.captures.captured import Capture
+    from pipelines.server.captures.captured import Capture
 
 FILES = (FILE, "catalog.yaml", "rules.yaml")
 SCHEMAS = ".priorities"
@@ -156,7 +156,7 @@ def _capture(folder: Path, given: Path) -> list[str]:
     if not is_folder and not os.path.isfile(given):
         raise ConfigError(f"--capture {given}: there is no such file; name the saved result of the script")
     # Its packages take longer to import than all else.
-    from pipelines.config.captures.capture import read_capture
+    from pipelines.server.captures.capture import read_capture
 
     files = _captures_in(given) if is_folder else [given]
     try:
@@ -182,8 +182,8 @@ def _captures_in(folder: Path) -> list[Path]:
     Raises:
         InputError: a file is no whole capture, or there is none.
     """
-    from pipelines.config.captures.folder import read_captures
     from pipelines.config.model import Captures
+    from pipelines.server.captures.folder import read_captures
 
     entry = Captures(path=with_slashes(str(folder)))
     found = read_captures([entry], [], None, are_new_read=True).new
@@ -196,7 +196,7 @@ def _copy_capture(folder: Path, file: Path) -> Path:
     Raises:
         ConfigError: the folder has another one of its name.
     """
-    from pipelines.config.captures.folder import DAY
+    from pipelines.server.captures.folder import DAY
 
     day = file.parent.name if DAY.fullmatch(file.parent.name) else ""
     target = folder / CAPTURES / day / _name_in_folder(file)
@@ -252,7 +252,7 @@ def _question(capture: "Capture", config: str | None) -> str:
 
 def _name_in_folder(file: Path) -> str:
     """The name of a copy: that of the file, if a folder of captures reads files of such names."""
-    from pipelines.config.captures.folder import ENDINGS, HIDDEN, PACKED
+    from pipelines.server.captures.folder import ENDINGS, HIDDEN, PACKED
 
     name = file.name.lstrip("".join(HIDDEN)) or CAPTURES
     return name if name.lower().removesuffix(PACKED).endswith(ENDINGS) else f"{name}.jsonl"

@@ -9,15 +9,15 @@ from pipelines import __version__
 from pipelines.commands.options import Parser, find_settings
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import FIRST, LATEST
-from pipelines.config.load import load_for_lint
-from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.sources import NoRuleFileError, RuleSources
-from pipelines.config.rules.statements import RuleDefaults
 from pipelines.console.terminal import escape_line, open_console, to_json
 from pipelines.engine.session import open_session
 from pipelines.lint.findings import Finding, Severity, sort_findings
 from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
 from pipelines.lint.view import from_here, plain, print_findings, relative, sarif
+from pipelines.rules.history import apply_statements
+from pipelines.rules.statements import RuleDefaults
+from pipelines.settings.load import load_for_lint
+from pipelines.settings.rule_sources import NoRuleFileError, RuleSources
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
 

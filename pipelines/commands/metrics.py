@@ -8,8 +8,8 @@ from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.errors import ConfigError, UnpublishedError
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.metrics.read import read_metrics
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.storage.published import published_as_of
 
 

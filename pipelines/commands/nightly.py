@@ -15,7 +15,6 @@ from pipelines.commands.options import Parser
 from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.errors import NOT_MET, one_line
 from pipelines.config.instants import format_instant
-from pipelines.config.load import load_settings
 from pipelines.console.invocation import command_line
 from pipelines.console.terminal import to_json
 from pipelines.console.wording import count_unmatched
@@ -25,6 +24,7 @@ from pipelines.metrics.read import read_metrics
 from pipelines.nightly.night import night
 from pipelines.nightly.report import report_night
 from pipelines.nightly.summary import print_summary
+from pipelines.settings.load import load_settings
 from pipelines.storage.lock import only_writer
 from schemas.outputs import UNRESOLVED
 

@@ -3,9 +3,9 @@
 from argparse import Namespace
 
 from pipelines.commands.launch import suspect
-from pipelines.config.load import KNOWN_ONLY, CaptureReading, Settings, load_settings
 from pipelines.engine.scratch import local_scratch
 from pipelines.engine.session import open_session
+from pipelines.settings.load import KNOWN_ONLY, CaptureReading, Settings, load_settings
 from pipelines.storage.warehouse import Warehouse
 
 

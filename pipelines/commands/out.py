@@ -9,8 +9,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from pipelines.config.errors import ConfigError, OutputError
-from pipelines.config.load import Settings
 from pipelines.config.paths import INSIDE, overlap, without_secrets
+from pipelines.settings.load import Settings
 from pipelines.storage.inputs.paths import local_path
 
 STREAMS = range(3)

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from pipelines.commands.options import Parser, StoreOnce, instant
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal, read_changes, read_replacement
-from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.console.wording import format_count
+from pipelines.settings.load import Settings
+from pipelines.settings.proposal import Proposal, read_changes, read_replacement
+from pipelines.settings.proposed_settings import read_proposed_settings
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
-from pipelines.config.load import Settings
 from pipelines.console.terminal import to_json
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import Ages, read_ages
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse

@@ -16,7 +16,6 @@ from pipelines.commands.question import Asked, Question
 from pipelines.config.errors import NOT_MET, ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import FORMS, QueueFilter
-from pipelines.config.snapshots.server import queue_schemas
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import escape_line, open_console, to_json
@@ -32,6 +31,7 @@ from pipelines.questions.rejected import report_rejected
 from pipelines.questions.tables import RULES
 from pipelines.questions.view import print_differences, print_leaks, print_next, print_rejected, print_waiting
 from pipelines.questions.waiting import BY, report_waits
+from pipelines.server.snapshots.server import queue_schemas
 from pipelines.storage.published import checked_runs, require_findings
 
 

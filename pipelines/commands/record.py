@@ -13,14 +13,14 @@ from pipelines.capture.retention import delete_older
 from pipelines.capture.run import Written
 from pipelines.capture.script import capture_script
 from pipelines.commands.signals import finish_on_first_signal
-from pipelines.config.captures.known import read_known
-from pipelines.config.captures.objects import instant_of
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.config.model import SparkSchema
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
+from pipelines.server.captures.known import read_known
+from pipelines.server.captures.objects import instant_of
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 
 FULL_EVERY = 3600.0
 """Seconds between two full captures, unless given."""

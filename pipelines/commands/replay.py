@@ -12,13 +12,13 @@ from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal, warn_of_unread
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import to_json
 from pipelines.replay.read import open_replay, require_known
 from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest, find_queues
 from pipelines.replay.view import print_replay, sentence
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.batches import read_completed_batches
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES

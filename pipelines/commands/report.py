@@ -6,7 +6,6 @@ from pathlib import Path
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.commands.out import plain_file, require_not_read, write_whole
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.terminal import escape_line
 from pipelines.report.conformance import read_conformance_tables
 from pipelines.report.content import read_tables
@@ -14,6 +13,7 @@ from pipelines.report.findings import read_findings
 from pipelines.report.page import render_page
 from pipelines.report.replay import read_replay_tables
 from pipelines.report.whatif import read_whatif_tables
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.storage.answers import read_answers
 from pipelines.storage.published import published_as_of
 from schemas.conformance import CONFORMANCE_TABLES

@@ -11,13 +11,13 @@ from pipelines.commands.open import opened, read_new_captures, warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import AsOf
-from pipelines.config.load import CHECKED, KNOWN_ONLY, Settings, load_settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import FORMS
-from pipelines.config.rules.tsql_script import format_script
 from pipelines.console.terminal import step, to_json
 from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
 from pipelines.nightly.night import describe, ingest_new_input
+from pipelines.rules.tsql_script import format_script
+from pipelines.settings.load import CHECKED, KNOWN_ONLY, Settings, load_settings
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.lock import only_writer
 from pipelines.storage.published import checked_runs, published_as_of, require_whole, warn_of_age

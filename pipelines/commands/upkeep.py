@@ -10,11 +10,11 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import CENTURY_DAYS, Parser, instant, whole_number
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import open_console
 from pipelines.engine.session import open_session, require_engine_of, takes_embedded
 from pipelines.ladder.reassign import Reassignment, reassign
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.storage.lock import only_writer
 from pipelines.storage.maintain import maintain
 from pipelines.storage.upkeep import SAFE_HOURS

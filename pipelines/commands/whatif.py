@@ -11,12 +11,12 @@ from pipelines.commands.options import Parser
 from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.terminal import to_json
 from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_files
 from pipelines.lint.view import plain, relative
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import batches_since, published_as_of
 from pipelines.storage.warehouse import Warehouse

@@ -1,1 +1,1 @@
-"""Settings and catalog: YAML files in, checked and frozen values out. `load.load_settings` is the way in."""
+"""Settings and catalog as checked and frozen values, paths, and YAML with places."""

@@ -5,11 +5,11 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.frames import small_frame
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import ladders_of, names_of
 from pipelines.rules.near_rules import NearRules
+from pipelines.rules.statements import DEFAULT_LEVEL
 from pipelines.storage.collect import collect_rows
 from schemas.conformance import CONFORMANCE_LEVELS
 

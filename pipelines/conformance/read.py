@@ -6,7 +6,6 @@ from operator import itemgetter
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import conformance_levels
 from pipelines.conformance.links import LinkRows, conformance_links, conformance_sends
@@ -16,6 +15,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
+from pipelines.settings.load import Settings
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import describe_messages
 from pipelines.state.read import read_ledger, with_switches

@@ -9,8 +9,8 @@ from typing import Any
 
 from pipelines.blocks.tables import AtLeast, Id
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.rules.history import RuleVersion
+from pipelines.rules.statements import DEFAULT_LEVEL
 from schemas.keys import QUEUE
 
 MILLISECONDS = 1000

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.config.expectations import Expectation
-from pipelines.config.load import Settings
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse

@@ -16,7 +16,6 @@ from pipelines.config.expectations import (
     Expectation,
 )
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
@@ -30,6 +29,7 @@ from pipelines.expectations.measure import (
 from pipelines.expectations.read import COLUMNS, not_met
 from pipelines.questions.leaks import read_leaking
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import Ages
 from pipelines.storage.pruned_days import require_days_before
 from pipelines.storage.warehouse import Warehouse

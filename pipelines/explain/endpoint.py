@@ -6,8 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import CRITERIA, STEPS
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,
@@ -23,6 +22,7 @@ from pipelines.rules.ladder import (
     step_of,
 )
 from pipelines.rules.near_rules import NearRule, NearRules
+from pipelines.rules.statements import CRITERIA, STEPS
 
 NEAR_MISSES_SHOWN = 3
 LISTED_STEPS = 2

@@ -6,12 +6,12 @@ from typing import Any
 
 from pipelines.blocks.tables import KIND_COLUMNS, Table, column
 from pipelines.config.instants import format_instant
-from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal
 from pipelines.console.wording import format_database, format_list
 from pipelines.explain.endpoint import LISTED_STEPS, SERVER, Endpoint, Outcome, Step
+from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
 """The words behind the moment of a creation that is not logged."""

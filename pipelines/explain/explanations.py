@@ -11,7 +11,6 @@ from pipelines.activation.read import rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.rules.sources import KnownRules
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
@@ -40,6 +39,7 @@ from pipelines.questions.conversations import (
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
+from pipelines.settings.rule_sources import KnownRules
 from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.histories import read_rule_snapshots, stored_versions

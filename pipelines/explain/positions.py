@@ -8,10 +8,10 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.explain.off_periods import OffPeriod
+from pipelines.rules.statements import DEFAULT_LEVEL
 from pipelines.schedules.ready import with_arrival_order
 from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE

@@ -5,11 +5,11 @@ from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.places import OWN
 from pipelines.engine.frames import row_hash
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import on_days
 from pipelines.ingest.ids import has_more_than_case, is_in_other_spelling
+from pipelines.server.snapshots.places import OWN
 from schemas import EventContract
 
 EVENT = ["event_date", "event_id"]

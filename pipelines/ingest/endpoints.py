@@ -2,11 +2,11 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.rules.statements import CRITERIA
-from pipelines.config.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.ingest.sides import arrivals
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.ladder.ladder import with_level
+from pipelines.rules.statements import CRITERIA
+from pipelines.server.snapshots.views import ENDPOINTS as ENDPOINTS_VIEW
 from pipelines.state.endpoints import SIDE, group_after_moves
 from pipelines.state.events_before import moment_and_id, moment_rank_and_id
 from schemas.events import CREATIONS

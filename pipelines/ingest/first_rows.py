@@ -4,7 +4,6 @@ import json
 
 from pyspark.sql import DataFrame, Row, SparkSession, functions as F
 
-from pipelines.config.load import Settings
 from pipelines.config.model import EventSource, LogSource
 from pipelines.engine.frames import empty_frame
 from pipelines.ingest.ids import with_message_ids
@@ -13,6 +12,7 @@ from pipelines.ingest.logs import is_incomplete, map_log
 from pipelines.ingest.pending import is_pending, resolve_handles
 from pipelines.ingest.reasons import with_reasons
 from pipelines.ingest.snapshots.identity import HANDLE
+from pipelines.settings.load import Settings
 from pipelines.storage.inputs.delta_log import current_version
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log

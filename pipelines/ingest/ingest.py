@@ -15,9 +15,7 @@ from functools import partial
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
-from pipelines.config.load import Settings
 from pipelines.config.model import EventSource, LogSource, Snapshot
-from pipelines.config.snapshots.history import binding_periods
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import union_all, with_same_columns
@@ -47,6 +45,8 @@ from pipelines.ingest.snapshots.taken import (
 )
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
+from pipelines.server.snapshots.history import binding_periods
+from pipelines.settings.load import Settings
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import (
     EVENT_COUNTS,

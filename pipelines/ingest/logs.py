@@ -9,7 +9,6 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings
 from pipelines.config.model import LogSource
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
@@ -36,6 +35,7 @@ from pipelines.ingest.read_input import InputBatch, count_by_day, count_notes, j
 from pipelines.ingest.reasons import with_reasons
 from pipelines.ingest.sends import judge_sends
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
+from pipelines.settings.load import Settings
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log, rows_without_offset
 from pipelines.storage.inputs.mapped_rows import (

@@ -8,7 +8,6 @@ from datetime import date, datetime
 from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.errors import InputError
-from pipelines.config.load import Settings
 from pipelines.config.model import EventSource, Format
 from pipelines.engine.files import is_slow_to_open_files
 from pipelines.engine.frames import union_all
@@ -36,6 +35,7 @@ from pipelines.ingest.pending import (
 )
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from pipelines.ingest.snapshots.contradictions import as_accepted
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
 from pipelines.storage.inputs.listing import InputFile, has_many_small_files

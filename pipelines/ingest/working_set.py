@@ -8,13 +8,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import PLACE, Places
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.partners import Key, find_first_batch, without_replaced
+from pipelines.server.snapshots.places import PLACE, Places
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.placed import without_left_out

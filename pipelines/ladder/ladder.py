@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
+from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 from schemas.keys import ENDPOINT_NAMES
 
 

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
 from pipelines.ladder.restate import DECIDED, WAS, changes_by_kind, restated
 from pipelines.ladder.write import stored_history
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import require_left
 from pipelines.storage.published import require_whole

@@ -8,14 +8,14 @@ from datetime import timedelta
 from pyspark.sql import functions as F
 
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.snapshots.missing_names import find_missing_names
 from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.restate import restated, within_periods
+from pipelines.rules.edits import EditedPeriod, find_edited_periods
+from pipelines.rules.history import RuleVersion
+from pipelines.server.snapshots.missing_names import find_missing_names
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.histories import stored_versions
 from pipelines.storage.pruned_days import start_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from pipelines.config.rules.statements import SourceLocation
+from pipelines.rules.statements import SourceLocation
 
 
 class Severity(IntEnum):

@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.sources import KnownRules
-from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.console.wording import LIST_LENGTH, format_database, format_endpoint, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.pairs import honor_note, suggested_rule
+from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, mirror_names
+from pipelines.rules.statements import DEFAULT_LEVEL, SourceLocation
+from pipelines.settings.rule_sources import KnownRules
 
 
 def lint_log(

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.rules.statements import STEPS
 from pipelines.rules.ladder import DatabaseKey, Mask, Names, masked
+from pipelines.rules.statements import STEPS
 from schemas.keys import ENDPOINT_NAMES
 
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pipelines.config.nearest import loosely
-from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import CRITERIA, SourceLocation
 from pipelines.config.service_databases import ServiceDatabases
-from pipelines.config.snapshots.missing_names import BUILT_IN_CONTRACT
 from pipelines.console.wording import format_criteria, format_database, format_list
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
+from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.ladder import DatabaseKey, Ladder, mirror_names
 from pipelines.rules.near_names import NearNames
+from pipelines.rules.statements import CRITERIA, SourceLocation
+from pipelines.server.snapshots.missing_names import BUILT_IN_CONTRACT
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ of each end: both rules still decide if all other names are taken away.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.sources import KnownRules
-from pipelines.config.rules.statements import DEFAULT_LEVEL, NAME_LENGTH, STEPS, SourceLocation
-from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
+from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, join_names, mirror_names
+from pipelines.rules.statements import DEFAULT_LEVEL, NAME_LENGTH, STEPS, SourceLocation
+from pipelines.rules.tsql_script import create_statement, quote_name
+from pipelines.settings.rule_sources import KnownRules
 
 _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 """A CREATE does not say when it takes effect."""

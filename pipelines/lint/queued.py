@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pipelines.config.instants import format_instant
-from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import SourceLocation
 from pipelines.console.wording import format_count, format_database
 from pipelines.lint.findings import Finding, FindingCode
+from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, ladders_at, level_of
+from pipelines.rules.statements import SourceLocation
 
 
 @dataclass(frozen=True)

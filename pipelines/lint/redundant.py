@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pipelines.config.catalog import Catalog
-from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import DEFAULT_LEVEL, STEPS, HonorSetting, SourceLocation
-from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import (
     LIST_LENGTH,
     format_criteria,
@@ -23,7 +20,10 @@ from pipelines.console.wording import (
     format_list,
 )
 from pipelines.lint.findings import Finding, FindingCode
+from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.ladder import DatabaseKey, Ladder, Names, join_names, level_of, mask_of
+from pipelines.rules.statements import DEFAULT_LEVEL, STEPS, HonorSetting, SourceLocation
+from pipelines.rules.tsql_script import quote_name
 
 MOST_LEVELS = 3
 

@@ -6,13 +6,7 @@ from datetime import datetime
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
-from pipelines.config.rules.history import Refusal, RuleHistory
-from pipelines.config.rules.sources import KnownRules, RuleSources
-from pipelines.config.rules.statements import HonorSetting, Note, RuleFile
 from pipelines.config.service_databases import ServiceDatabases
-from pipelines.config.snapshots.missing_names import find_missing_names
-from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log import lint_log
@@ -21,7 +15,13 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.pairs import lint_pairs
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
+from pipelines.rules.history import Refusal, RuleHistory
 from pipelines.rules.ladder import ladders_at
+from pipelines.rules.statements import HonorSetting, Note, RuleFile
+from pipelines.server.snapshots.missing_names import find_missing_names
+from pipelines.server.snapshots.server import ServerSnapshot
+from pipelines.settings.load import Settings
+from pipelines.settings.rule_sources import KnownRules, RuleSources
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.histories import read_rule_snapshots
 from pipelines.storage.pruned_days import warn_of_pruned

@@ -8,12 +8,12 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
 from pipelines.metrics.text import Family, Sample, write_text
 from pipelines.questions.leaks import only_known, read_leaking
 from pipelines.questions.transmission_status import kind_of_status
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import read_ages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import read_published_runs, require_findings

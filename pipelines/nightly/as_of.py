@@ -3,13 +3,13 @@
 import logging
 from datetime import UTC, datetime
 
-from pipelines.config.captures.faults import short_path
-from pipelines.config.captures.known import read_known
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.console.terminal import print_line
 from pipelines.console.wording import format_list
+from pipelines.server.captures.faults import short_path
+from pipelines.server.captures.known import read_known
+from pipelines.settings.load import Settings
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.freshness import find_first_data, find_newest_data, latest_as_of
 from pipelines.storage.warehouse import Warehouse

@@ -8,7 +8,6 @@ from typing import Any
 
 from pipelines.activation.write import require_as_of_left, write_activation
 from pipelines.config.instants import LATEST, AsOf
-from pipelines.config.load import Settings
 from pipelines.console.terminal import step
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
@@ -24,6 +23,7 @@ from pipelines.nightly.publish import publish
 from pipelines.nightly.rejections import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import OpenMessages, write_schedules
+from pipelines.settings.load import Settings
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.ages import Ages, find_ages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches

@@ -7,12 +7,12 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.errors import ReconciliationError
-from pipelines.config.load import Settings
-from pipelines.config.snapshots.history import binding_periods
 from pipelines.engine.frames import union_all
 from pipelines.nightly.runs import Run, RunFigures, write_run
 from pipelines.nightly.view_sums import NO_QUEUE, compare_views
 from pipelines.schedules.write import OpenMessages
+from pipelines.server.snapshots.history import binding_periods
+from pipelines.settings.load import Settings
 from pipelines.storage.batches import EVENT_COUNTS, CompletedBatches
 from pipelines.storage.versions import versions_of
 from pipelines.storage.warehouse import Warehouse

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
 from pipelines.ingest.reasons import (
     CONFLICTING_DUPLICATE,
@@ -19,6 +18,7 @@ from pipelines.ingest.reasons import (
     OUT_OF_RANGE,
     UNKNOWN_EVENT_TYPE,
 )
+from pipelines.settings.load import Settings
 from pipelines.storage.batches import SNAPSHOTS, CompletedBatches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.row_locations import locate

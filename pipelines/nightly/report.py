@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from pipelines.changes.read import read_changes_before
 from pipelines.config.catalog import Catalog
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.console.wording import format_queue
 from pipelines.engine.concurrency import run_concurrently
@@ -26,6 +25,7 @@ from pipelines.questions.next import select_received, select_transmitted, with_o
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import Ages
 from pipelines.storage.batches import EVENT_COUNTS, read_completed_batches
 from pipelines.storage.collect import collect_rows

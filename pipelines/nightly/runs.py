@@ -10,8 +10,8 @@ from uuid import uuid4
 from pipelines import __version__
 from pipelines.config.errors import CopyError, WarehouseError
 from pipelines.config.instants import AsOf
-from pipelines.config.load import Settings
 from pipelines.engine.errors import fault_of
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import Ages
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.table_log import KnownRows

@@ -8,7 +8,6 @@ from typing import Any
 from pipelines.blocks.tables import Column, Table, age_column, column
 from pipelines.changes.view import describe_changes
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer, print_cut
 from pipelines.console.terminal import Terminal, open_console
@@ -22,6 +21,7 @@ from pipelines.questions.view import (
     print_statuses,
     print_unresolved,
 )
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import Ages
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.report import Findings

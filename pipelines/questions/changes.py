@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.snapshots.facts import CONTRACT, DATABASE
-from pipelines.config.snapshots.history import CatalogFact
 from pipelines.console.wording import format_criteria, format_database
+from pipelines.rules.history import RuleVersion
+from pipelines.server.snapshots.facts import CONTRACT, DATABASE
+from pipelines.server.snapshots.history import CatalogFact
+from pipelines.settings.load import Settings
 
 Row = dict[str, Any]
 CHANGE_COLUMNS = ("instance", "database", "kind", "name", "attribute", "before", "at", "old", "new")

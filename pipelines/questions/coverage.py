@@ -6,7 +6,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import is_in_period
 from pipelines.rules.ladder import (
@@ -19,6 +18,7 @@ from pipelines.rules.ladder import (
     may_have_given,
     names_of,
 )
+from pipelines.rules.statements import DEFAULT_LEVEL
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.histories import RuleSnapshots, read_rule_snapshots, stored_versions

@@ -8,16 +8,16 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog, Database
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.sources import KnownRules
-from pipelines.config.snapshots.history import over_database
-from pipelines.config.snapshots.server import ServerSnapshot
-from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import undecided, with_priority
 from pipelines.questions.changes import find_changes
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import stands_at
+from pipelines.server.snapshots.history import over_database
+from pipelines.server.snapshots.server import ServerSnapshot
+from pipelines.server.snapshots.views import PRIORITIES, QUEUES, SERVICES
+from pipelines.settings.load import Settings
+from pipelines.settings.rule_sources import KnownRules
 from pipelines.storage.collect import collect_first, collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.warehouse import Warehouse

@@ -7,9 +7,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.views import ENDPOINTS as VIEW
 from pipelines.engine.frames import small_frame
 from pipelines.ingest.snapshots.view_events import NAMED_STATES
+from pipelines.server.snapshots.views import ENDPOINTS as VIEW
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

@@ -6,10 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.terminal import escape_line
 from pipelines.ingest.snapshots.view_events import CLOSED
 from pipelines.questions.leaks import ENDED_BY_SCRIPT, LIFETIME_OVER, UNACKNOWLEDGED
+from pipelines.rules.tsql_script import quote_name, quote_queue
 
 HEAD = """\
 -- END CONVERSATION deletes the messages of a conversation that nobody has read.

@@ -7,10 +7,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
-from pipelines.config.snapshots.views import ENDPOINTS as VIEW
 from pipelines.console.wording import format_count
 from pipelines.ingest.snapshots.view_events import CLOSED, ERROR, SYSTEM
 from pipelines.questions.endpoint_states import FAR_END_STATE, find_shown_states
+from pipelines.server.snapshots.views import ENDPOINTS as VIEW
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_first, collect_rows

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from pyspark.sql import functions as F
 
 from pipelines.config.catalog import Catalog
-from pipelines.config.rules.statements import CRITERIA
 from pipelines.engine.frames import among
 from pipelines.rules.near_rules import NearRule
+from pipelines.rules.statements import CRITERIA
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.rules.statements import CRITERIA
+from pipelines.rules.statements import CRITERIA
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from schemas.table import Table

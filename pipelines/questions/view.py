@@ -10,7 +10,6 @@ from pipelines.activation.queues_off import off_sentence
 from pipelines.blocks.tables import Id
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
-from pipelines.config.snapshots import views
 from pipelines.console.tables import print_answer, print_cut
 from pipelines.console.terminal import Terminal, escape_line, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
@@ -28,6 +27,7 @@ from pipelines.questions.tables import (
     make_wait_table,
 )
 from pipelines.questions.unresolved import describe_unresolved
+from pipelines.server.snapshots import views
 
 Row = dict[str, Any]
 NO_STATUS = "(no transmission_status: not tried yet, or no snapshot shows the message)"

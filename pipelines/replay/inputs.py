@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.load import Settings
-from pipelines.config.proposal import keep_standing_rules
 from pipelines.engine.materialize import Materialize
 from pipelines.replay.messages import (
     DESCRIPTION,
@@ -23,6 +21,8 @@ from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.timeline import Inputs
 from pipelines.replay.transactions import first_filtered_receipts, open_transactions, outcomes
 from pipelines.schedules.orders import Backlog, Catalog
+from pipelines.settings.load import Settings
+from pipelines.settings.proposal import keep_standing_rules
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS, describe_messages

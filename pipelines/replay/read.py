@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
@@ -21,6 +20,7 @@ from pipelines.replay.request import PROPOSED, Period, ReplayRequest, find_queue
 from pipelines.replay.tables import ReplayTables, make_tables
 from pipelines.replay.timeline import ORDER, PLAYED, timeline
 from pipelines.schedules.read import catalog_frames, read_backlog
+from pipelines.settings.load import Settings
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName
+from pipelines.settings.load import Settings
+from pipelines.settings.proposal import Proposal
 
 ACTUAL, PROPOSED = "actual", "proposed"
 AROUND = timedelta(hours=24)

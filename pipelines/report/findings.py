@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from pipelines.blocks.tables import Kind, Row, column
 from pipelines.changes.read import read_changes_before
 from pipelines.changes.view import describe_changes
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_code, format_count, format_duration, format_list
 from pipelines.report.cells import HtmlTable, format_moments, format_name, make_table
 from pipelines.report.tables import PageData, PageTable
+from pipelines.settings.load import Settings
 from pipelines.storage.ages import read_ages
 from pipelines.storage.freshness import OLD
 from pipelines.storage.warehouse import Warehouse

@@ -1,1 +1,1 @@
-"""Rules on kinds of endpoints: the ladder in plain Python, and near names."""
+"""Rules: their files, their history, and the ladder and near names for kinds of endpoints."""

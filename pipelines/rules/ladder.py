@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
+from pipelines.rules.history import RuleVersion
+from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 
 DatabaseKey: TypeAlias = tuple[str, str]
 """Instance and database."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import CRITERIA, STEPS
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import Names, masked
 from pipelines.rules.near_names import NearNames
+from pipelines.rules.statements import CRITERIA, STEPS
 
 IsInUse = Callable[[str, str], bool]
 """Says of a criterion and a rule's name there whether the name is in use, and so no misspelling."""

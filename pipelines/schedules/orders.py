@@ -5,7 +5,6 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from pipelines.config.load import Settings
 from pipelines.config.model import Blocks
 from pipelines.engine.materialize import Materialize
 from pipelines.schedules.blocks import in_blocks, without_blocks
@@ -15,6 +14,7 @@ from pipelines.schedules.numbering import are_many
 from pipelines.schedules.ready import groups_locked, queues_off, received_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
+from pipelines.settings.load import Settings
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import SHOWN

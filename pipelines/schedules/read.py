@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from pipelines.config.catalog import BINDINGS
-from pipelines.config.load import Settings
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.schedules.orders import Backlog, Catalog, backlog
+from pipelines.settings.load import Settings
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.read import read_ledger
 from pipelines.storage.warehouse import Warehouse

@@ -6,7 +6,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.model import Starvation
-from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.rules.statements import DEFAULT_LEVEL
 from pipelines.schedules.numbering import level_and_minute, number_rows
 from schemas.keys import QUEUE
 

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import union_all
 from pipelines.schedules.groups import group_priorities
@@ -15,6 +14,7 @@ from pipelines.schedules.orders import on_their_way, orders, queued
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.schedules.view_sums import with_views
+from pipelines.settings.load import Settings
 from pipelines.state.messages import SHOWN
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches

@@ -2,8 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.facts import SERVICE
 from pipelines.ladder.ladder import is_in_period
+from pipelines.server.snapshots.facts import SERVICE
 from pipelines.state.endpoints import OVER, SIDE
 from schemas.events import CREATIONS
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import name_parts
-from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_age, format_count, format_database
+from pipelines.rules.tsql_script import quote_name
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import OLD, newest_events
 from pipelines.storage.warehouse import Warehouse

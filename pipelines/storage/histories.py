@@ -7,10 +7,10 @@ from operator import attrgetter
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.snapshots.history import CatalogFact
-from pipelines.config.snapshots.views import PRIORITIES
 from pipelines.engine.small_jobs import small_job_settings
+from pipelines.rules.history import RuleVersion
+from pipelines.server.snapshots.history import CatalogFact
+from pipelines.server.snapshots.views import PRIORITIES
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CATALOG_HISTORY, SNAPSHOTS

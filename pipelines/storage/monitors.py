@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from pipelines.config.snapshots.views import MONITORS
+from pipelines.server.snapshots.views import MONITORS
 from pipelines.storage.snapshots.newest import NewestViews, read_newest_views, read_taken_at
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE

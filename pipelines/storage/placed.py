@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import OWN, PLACE, Places
 from pipelines.engine.frames import small_frame
+from pipelines.server.snapshots.places import OWN, PLACE, Places
 
 ALIASED = "before_instance string, before_database string, alias_instance string, alias_database string"
 LEFT_OUT = "instance string, database string"

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from pipelines.config.errors import ConfigError, UnpublishedError, WarehouseError, foreign_value
 from pipelines.config.instants import LATEST, AsOf, format_instant
-from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
+from pipelines.settings.load import Settings
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import describe_age

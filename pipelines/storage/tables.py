@@ -3,8 +3,8 @@
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import KNOWN_ONLY, Settings, load_settings
 from pipelines.engine.session import is_classic, open_session
+from pipelines.settings.load import KNOWN_ONLY, Settings, load_settings
 from pipelines.storage.warehouse import Warehouse
 
 UTC_NAMES = {"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "GMT+0", "UTC+00:00", "GMT+00:00", "+00:00", "Zulu"}

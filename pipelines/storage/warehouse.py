@@ -15,8 +15,6 @@ from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
-from pipelines.config.snapshots.places import OWN, Places
-from pipelines.config.snapshots.queue_names import QueueSwitch
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.frames import empty_frame, small_frame
@@ -30,6 +28,8 @@ from pipelines.engine.table_writes import (
     table_properties,
     with_nullable_values,
 )
+from pipelines.server.snapshots.places import OWN, Places
+from pipelines.server.snapshots.queue_names import QueueSwitch
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
 from pipelines.storage.placed import placed, without_left_out

@@ -6,9 +6,9 @@ from operator import attrgetter
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.config.rules.history import RuleVersion
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import STANDING, with_priority
+from pipelines.rules.history import RuleVersion
 from schemas.keys import ENDPOINT_NAMES
 
 RULE = (

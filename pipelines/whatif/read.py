@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.errors import ReconciliationError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.settings.load import Settings
+from pipelines.settings.proposal import Proposal
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import require_left, warn_of_pruned
 from pipelines.storage.warehouse import Warehouse

@@ -8,12 +8,12 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal, keep_standing_rules
 from pipelines.engine.materialize import Materialize
 from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
 from pipelines.schedules.ready import with_arrival_order
+from pipelines.settings.load import Settings
+from pipelines.settings.proposal import Proposal, keep_standing_rules
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import settings_of

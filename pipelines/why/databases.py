@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.load import Settings
 from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.changes import find_changes
+from pipelines.settings.load import Settings
 from pipelines.state.messages import shown_last
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.snapshots.newest import read_complete_endpoints

@@ -9,16 +9,16 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.statements import DEFAULT_LEVEL
-from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import NO_RULES, ladders_at, ladders_of
+from pipelines.rules.statements import DEFAULT_LEVEL
+from pipelines.server.snapshots.server import ServerSnapshot
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.histories import stored_versions
 from pipelines.storage.warehouse import Warehouse

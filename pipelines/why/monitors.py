@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
-from pipelines.config.snapshots.views import MONITORS
+from pipelines.server.snapshots.views import MONITORS
 from pipelines.storage.monitors import DROPPED, activated_between, read_latest_monitors
 from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.rules.statements import DEFAULT_LEVEL
-from pipelines.config.snapshots.views import ENDPOINTS as CONVERSATION_ENDPOINTS
 from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES, SCHEDULES, read_open
 from pipelines.questions.unresolved import locate_unresolved
+from pipelines.rules.statements import DEFAULT_LEVEL
+from pipelines.server.snapshots.views import ENDPOINTS as CONVERSATION_ENDPOINTS
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.snapshots.newest import read_newest_views
 from pipelines.storage.warehouse import Warehouse

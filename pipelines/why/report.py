@@ -8,11 +8,11 @@ from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.load import Settings
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.questions.caveats import say_unknown_honor
 from pipelines.questions.conversations import find_conversation
+from pipelines.settings.load import Settings
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import BY_CODE, CODES
 from pipelines.why.causes.cause import ORDER, SEVERITIES, Explained, Occurrence, Teller

@@ -6,11 +6,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import STEPS
 from pipelines.questions.open_messages import NAMES
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
 from pipelines.rules.near_rules import NearRule, NearRules
+from pipelines.rules.statements import STEPS
 
 KIND = ("endpoint_instance", "endpoint_database", *NAMES)
 """What rules look at: the names of a holding endpoint."""

@@ -7,11 +7,11 @@ from functools import partial
 from pyspark.sql import SparkSession, functions as F
 
 from pipelines.config.catalog import Catalog
-from pipelines.config.snapshots.facts import ON, QUEUE as QUEUE_KIND
-from pipelines.config.snapshots.history import CatalogFact
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queues_off
+from pipelines.server.snapshots.facts import ON, QUEUE as QUEUE_KIND
+from pipelines.server.snapshots.history import CatalogFact
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

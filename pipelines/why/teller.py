@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 
 from pipelines.config.instants import format_instant
-from pipelines.config.load import Settings
-from pipelines.config.snapshots.server import queue_schemas
 from pipelines.console.invocation import command_line
+from pipelines.server.snapshots.server import queue_schemas
+from pipelines.settings.load import Settings
 from pipelines.why.causes.cause import Teller
 
 

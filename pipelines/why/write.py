@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame
 
-from pipelines.config.load import Settings
 from pipelines.questions.waiting import summarize_waits
+from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.explained import explained_rows

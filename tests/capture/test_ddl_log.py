@@ -6,7 +6,7 @@ from sqlfluff.core import FluffConfig, Linter
 from pipelines import cli
 from pipelines.capture.script import ddl_log_script
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.ddl_log import COLUMNS
+from pipelines.server.ddl_log import COLUMNS
 
 
 def test_the_script_is_tsql_and_writes_what_is_read() -> None:

@@ -19,9 +19,9 @@ from pipelines.capture.connection import driver_errors
 from pipelines.capture.recorder import Clock, Plan, Recorder, Reports, Source, only_recorder
 from pipelines.capture.retention import delete_older
 from pipelines.capture.run import Written
-from pipelines.config.captures.capture import read_capture
-from pipelines.config.captures.known import KnownCapture
 from pipelines.config.errors import BusyError, OutputError, PipelineError
+from pipelines.server.captures.capture import read_capture
+from pipelines.server.captures.known import KnownCapture
 from tests.support.dbapi import Cursor, Driver, DriverError, capture_lines
 
 START = datetime(2026, 11, 28, 23, 50, tzinfo=UTC)

@@ -9,8 +9,8 @@ from sqlfluff.core.parser import BaseSegment
 from sqlglot import exp
 
 from pipelines.capture.script import select_list
-from pipelines.config.snapshots.declaration import GUID, INT, NAME, SMALL_INT, TIME, View, ViewColumn
-from pipelines.config.snapshots.views import ENDPOINTS, QUEUE, TRANSMISSION, VIEWS
+from pipelines.server.snapshots.declaration import GUID, INT, NAME, SMALL_INT, TIME, View, ViewColumn
+from pipelines.server.snapshots.views import ENDPOINTS, QUEUE, TRANSMISSION, VIEWS
 from tests.support.capture_script import CODE, SCRIPT, add_statement, database_statement, statement_of, views
 
 STATEMENTS = {"add": add_statement(), "database": database_statement()} | {

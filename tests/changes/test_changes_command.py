@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands.open import warehouse_of
 from pipelines.config.instants import parse_instant
-from pipelines.config.load import KNOWN_ONLY, load_settings
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from schemas.outputs import FINDINGS
 from tests.field.running import Case, Outcome
 from tests.support.processes import ROOT

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pipelines.changes.declared import catalog_changes, rule_changes
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.snapshots.history import CatalogFact
+from pipelines.rules.history import RuleVersion
+from pipelines.server.snapshots.history import CatalogFact
 from tests.support.factories import at
 
 BEFORE, SINCE, EARLY, LATE, AS_OF = at(-10), at(0), at(10), at(20), at(30)

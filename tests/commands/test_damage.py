@@ -11,9 +11,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.commands import launch
-from pipelines.config.captures.known import read_known
 from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.console.invocation import name_command
+from pipelines.server.captures.known import read_known
 from pipelines.storage.damage import MOST_TOLD, find_damage
 from schemas.outputs import CAPTURES
 from tests.field.running import Case

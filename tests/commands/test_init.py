@@ -8,7 +8,7 @@ import yaml
 from pipelines import cli
 from pipelines.commands.init import FILES
 from pipelines.config.errors import ConfigError, InputError, OutputError
-from pipelines.config.load import load_settings
+from pipelines.settings.load import load_settings
 from tests.support.dbapi import capture_lines
 
 QUEUE_LINE = {"database": "Claims", "view": "queue", "schema": "dbo", "queue": "ClaimIntakeQueue"}

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.commands.out import plain_file, require_not_read, require_own_folder, write_whole
 from pipelines.config.errors import ConfigError, OutputError
-from pipelines.config.load import Settings, load_settings
+from pipelines.settings.load import Settings, load_settings
 
 SETTINGS = """
 warehouse: warehouse

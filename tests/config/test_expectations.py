@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.load import Settings, load_settings
+from pipelines.settings.load import Settings, load_settings
 from tests.support.cases import cases, lines_of_error
 
 BEGIN = """\

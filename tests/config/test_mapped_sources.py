@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_settings
+from pipelines.settings.load import load_settings
 
 COLUMNS = (
     "{event_time: At, event_type: {value: SENT}, instance: {value: A}, database: {value: B}, "

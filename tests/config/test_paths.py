@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.load import load_settings
 from pipelines.config.paths import overlap, without_secrets
+from pipelines.settings.load import load_settings
 from tests.support.cases import lines_of_error
 
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from dev.pages import DOCS, MEANINGS, pages, rejection_reasons, server_views
-from pipelines.config.snapshots.views import FILE_VIEWS, QUEUE
 from pipelines.ingest.reasons import REASONS, SNAPSHOT_REASONS
 from pipelines.ingest.snapshots import validation
+from pipelines.server.snapshots.views import FILE_VIEWS, QUEUE
 
 
 @pytest.mark.parametrize("name", pages())

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.catalog import Catalog, load_catalog
-from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.sources import read_rules
-from pipelines.config.rules.statements import RuleDefaults, RuleFile
 from pipelines.lint.findings import FindingCode
 from pipelines.lint.run import lint_static
+from pipelines.rules.history import apply_statements
+from pipelines.rules.statements import RuleDefaults, RuleFile
+from pipelines.settings.rule_sources import read_rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^```(yaml|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -4,10 +4,10 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipelines.config.rules.history import rule_history
-from pipelines.config.rules.script_tokens import Source, tokenize
-from pipelines.config.rules.statements import RuleDefaults
-from pipelines.config.rules.tsql_rules import read_tsql_rules
+from pipelines.rules.history import rule_history
+from pipelines.rules.script_tokens import Source, tokenize
+from pipelines.rules.statements import RuleDefaults
+from pipelines.rules.tsql_rules import read_tsql_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)

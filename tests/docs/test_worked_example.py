@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines.config.rules.sources import read_rules
-from pipelines.config.rules.statements import RuleDefaults, RuleStatement
+from pipelines.rules.statements import RuleDefaults, RuleStatement
+from pipelines.settings.rule_sources import read_rules
 from tests.support.model import simulate
 
 Row = dict[str, Any]

@@ -5,7 +5,6 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from pipelines.config.rules.history import RuleVersion
 from pipelines.explain.endpoint import (
     Candidate,
     Endpoint,
@@ -16,6 +15,7 @@ from pipelines.explain.endpoint import (
     explain_endpoint,
     find_near_rules,
 )
+from pipelines.rules.history import RuleVersion
 from schemas.ledger import ENDPOINTS
 from tests.support import written
 from tests.support.model.rules import Rule, resolve

@@ -18,8 +18,8 @@ from pipelines.cli import find_command
 from pipelines.commands import launch
 from pipelines.commands.open import warehouse_of
 from pipelines.config.instants import parse_instant
-from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.schedules.write import write_schedules
+from pipelines.settings.load import KNOWN_ONLY, load_settings
 from pipelines.storage.batches import read_completed_batches
 from tests.support.harness import marked
 

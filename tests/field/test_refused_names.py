@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_settings
-from pipelines.config.proposal import keep_standing_rules, read_changes
+from pipelines.settings.load import load_settings
+from pipelines.settings.proposal import keep_standing_rules, read_changes
 from tests.field.running import Case
 
 TAKEN = "(snapshot of 2026-11-20T10:00:00Z)"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.config.load import load_settings
+from pipelines.settings.load import load_settings
 from tests.field.running import Case, OpenCase, Outcome, Row, run
 
 OF_INSTANCE = {"instance": "MILL1", "effective_from": "2026-01-01"}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.load import KNOWN_ONLY, load_settings
-from pipelines.config.proposal import Proposal, keep_standing_rules, read_changes, read_replacement
-from pipelines.config.proposed_settings import read_proposed_settings
+from pipelines.settings.load import KNOWN_ONLY, load_settings
+from pipelines.settings.proposal import Proposal, keep_standing_rules, read_changes, read_replacement
+from pipelines.settings.proposed_settings import read_proposed_settings
 from tests.field.running import Case, OpenCase, Outcome, table_of
 
 pytestmark = pytest.mark.slow

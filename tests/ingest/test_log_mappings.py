@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape
 import pytest
 from pyspark.sql import DataFrame
 
-from pipelines.config.log_names import LogNames
 from pipelines.config.model import LogSource
 from pipelines.ingest.logs import count_classes, map_log
+from pipelines.settings.log_names import LogNames
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log
 from pipelines.storage.inputs.text import compute_once

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.config.log_names import LogNames
 from pipelines.config.model import LogSource
 from pipelines.ingest.logs import count_classes, map_log
 from pipelines.ingest.reasons import with_reasons
+from pipelines.settings.log_names import LogNames
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.log_rows import LogReading, read_log
 from pipelines.storage.inputs.text import compute_once

@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.rules.statements import STEPS
 from pipelines.ladder.ladder import levels_of_kinds, undecided, with_level, with_priority
+from pipelines.rules.statements import STEPS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 from tests.support.drawn import Draw

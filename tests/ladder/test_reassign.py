@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from pipelines.commands.steps import run_rules
 from pipelines.commands.upkeep import run_reassign
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.config.load import Settings, load_settings
 from pipelines.console.invocation import name_command
 from pipelines.ladder.reassign import Reassignment, reassign
 from pipelines.ladder.write import stored_history, write_rules
+from pipelines.settings.load import Settings, load_settings
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import RUNS

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands.lint import FOUND, main
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_for_lint
 from pipelines.lint.findings import FindingCode
 from pipelines.lint.run import lint_warehouse
+from pipelines.settings.load import load_for_lint
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.catalog import Catalog
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.sources import read_rules
-from pipelines.config.rules.statements import (
-    RuleDefaults,
-    RuleStatement,
-    SourceLocation,
-    StatementType as Verb,
-)
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.lint.findings import Finding, Severity
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import ladders_at
+from pipelines.rules.statements import (
+    RuleDefaults,
+    RuleStatement,
+    SourceLocation,
+    StatementType as Verb,
+)
+from pipelines.settings.rule_sources import read_rules
 from tests.support.model.rules import Rule, fits, resolve
 from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 

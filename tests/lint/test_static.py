@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.catalog import Catalog
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
 from pipelines.config.service_databases import ServiceDatabases
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.pairs import pairs
 from pipelines.lint.redundant import find_changed_endpoint, find_successors, remove_rule
 from pipelines.lint.run import lint_static
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import NO_RULES, Ladder, Names, ladders_at, level_of, mirror_names
+from pipelines.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.snapshots.history import CatalogFact
 from pipelines.questions.changes import _of_catalog, _of_rules, describe_change
+from pipelines.rules.history import RuleVersion
+from pipelines.server.snapshots.history import CatalogFact
 from tests.support.factories import NOON
 
 LATER, LAST = NOON + timedelta(hours=1), NOON + timedelta(hours=2)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.config.rules.statements import CRITERIA
 from pipelines.questions.coverage import COLUMNS, count_rule_uses, report_coverage
+from pipelines.rules.statements import CRITERIA
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from pipelines.commands.questions import NEXT, WAITING
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.questions.next import report_next
 from pipelines.questions.view import print_next
 from pipelines.questions.waiting import report_waits
+from pipelines.settings.load import Settings
 from pipelines.storage.warehouse import Warehouse
 from tests.console.test_tables import table_rows
 from tests.support import written

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import replay as job
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.config.proposal import read_replacement
 from pipelines.replay.read import open_replay
 from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
+from pipelines.settings.proposal import read_replacement
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import (
     NOON,

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from selenium import webdriver
 
-from pipelines.config.load import Settings
+from pipelines.settings.load import Settings
 from tests.support.report_warehouse import AS_OF, everything, page_of, run, write
 
 

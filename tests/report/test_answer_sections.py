@@ -11,12 +11,12 @@ from selenium.webdriver.common.by import By
 
 from pipelines.commands import report
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings
 from pipelines.engine.frames import small_frame
 from pipelines.report.conformance import QUEUES_SHOWN, read_conformance_tables
 from pipelines.report.replay import MOMENTS, STEPS, read_replay_tables
 from pipelines.report.tables import PageTable
 from pipelines.report.whatif import read_whatif_tables
+from pipelines.settings.load import Settings
 from pipelines.storage.answers import read_answers
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.report import MOST_MOVED

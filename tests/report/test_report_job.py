@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession, functions as F
 
 from pipelines.commands import report
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.config.load import Settings
+from pipelines.settings.load import Settings
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE
 from tests.field.running import parts_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from pipelines.config.rules.history import RuleVersion
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,

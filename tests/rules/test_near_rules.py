@@ -2,9 +2,9 @@
 
 from hypothesis import given, settings, strategies as st
 
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import CRITERIA
+from pipelines.rules.history import RuleVersion
 from pipelines.rules.near_rules import NearRules
+from pipelines.rules.statements import CRITERIA
 from tests.rules.test_ladder import NAMES
 from tests.rules.test_near_names import is_near
 from tests.support.rule_versions import histories, version

@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.config.load import Settings
 from pipelines.config.model import Blocks, Receive, Transmission
 from pipelines.schedules.orders import Backlog, Catalog, Orders, backlog, on_their_way, orders, queued
+from pipelines.settings.load import Settings
 from pipelines.state.ledger import Ledger
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
-from pipelines.config.snapshots.declaration import BIT, GUID, TIME, ServerType
-from pipelines.config.snapshots.views import VIEWS
+from pipelines.server.snapshots.declaration import BIT, GUID, TIME, ServerType
+from pipelines.server.snapshots.views import VIEWS
 from tests.support.factories import NOON, Row
 from tests.support.server import Place, Views
 

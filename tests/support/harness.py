@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.instants import AsOf
-from pipelines.config.load import Settings, load_settings
 from pipelines.nightly.night import ingest_new_input, night
 from pipelines.schedules.write import write_schedules
+from pipelines.settings.load import Settings, load_settings
 from pipelines.storage.warehouse import Warehouse
 from tests.support.strategies import Log
 from tests.support.strategies.spellings import is_guid

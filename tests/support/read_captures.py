@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.config.captures.capture import read_capture
-from pipelines.config.captures.captured import Capture, CapturedView
-from pipelines.config.captures.faults import CaptureError
-from pipelines.config.captures.rows import CapturedRows
+from pipelines.server.captures.capture import read_capture
+from pipelines.server.captures.captured import Capture, CapturedView
+from pipelines.server.captures.faults import CaptureError
+from pipelines.server.captures.rows import CapturedRows
 from tests.support.captures import capture_lines, write_capture
 from tests.support.factories import NOON, Row, at
 from tests.support.snapshot_views import ready, shown, views

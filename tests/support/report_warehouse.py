@@ -6,11 +6,11 @@ from pathlib import Path
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.config.load import Settings, load_settings
 from pipelines.report.content import read_tables
 from pipelines.report.findings import read_findings
 from pipelines.report.over_time import SUMS
 from pipelines.report.page import render_page
+from pipelines.settings.load import Settings, load_settings
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.statements import RuleDefaults, RuleFile, RuleStatement
-from pipelines.config.rules.tsql_rules import read_tsql_rules
+from pipelines.rules.history import apply_statements
+from pipelines.rules.statements import RuleDefaults, RuleFile, RuleStatement
+from pipelines.rules.tsql_rules import read_tsql_rules
 
 HAS_A = "EXISTS (SELECT * FROM sys.conversation_priorities WHERE name = N'A')"
 

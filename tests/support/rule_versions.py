@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from pipelines.config.rules.history import RuleVersion
+from pipelines.rules.history import RuleVersion
 
 DATABASE = ("I", "D")
 

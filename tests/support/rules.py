@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from itertools import count
 
 from pipelines.config.catalog import Catalog, Database, Instance, Queue, Service
-from pipelines.config.rules.history import RuleHistory, apply_statements
-from pipelines.config.rules.statements import ANY, Criterion, RuleStatement, SourceLocation, StatementType
+from pipelines.rules.history import RuleHistory, apply_statements
+from pipelines.rules.statements import ANY, Criterion, RuleStatement, SourceLocation, StatementType
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 I_A, I_B = ("I", "A"), ("I", "B")

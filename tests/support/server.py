@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
-from pipelines.config.snapshots.views import VIEWS, columns_in_files
+from pipelines.server.snapshots.views import VIEWS, columns_in_files
 from tests.support.factories import Row
 from tests.support.model.endpoints import Endpoint, group_id
 from tests.support.model.messages import Message

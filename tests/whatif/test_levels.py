@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.config.rules.history import RuleVersion
+from pipelines.rules.history import RuleVersion
 from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
 from tests.support.frames import assert_same, frame, instant
 

@@ -20,14 +20,14 @@ from pipelines.commands.steps import run_rules
 from pipelines.commands.upkeep import run_reassign
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import load_settings
-from pipelines.config.proposal import keep_standing_rules, read_changes, read_replacement
-from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.engine.frames import small_frame
 from pipelines.nightly.night import describe
 from pipelines.questions.overtaken import count_passed_by_level
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.schedules.orders import receive_order
+from pipelines.settings.load import load_settings
+from pipelines.settings.proposal import keep_standing_rules, read_changes, read_replacement
+from pipelines.settings.proposed_settings import read_proposed_settings
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.read import WhatIf, require_sums, what_if

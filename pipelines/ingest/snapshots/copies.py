@@ -7,13 +7,13 @@ from itertools import combinations
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import CopyError
-from pipelines.config.snapshots.checks import describe_copy
-from pipelines.config.snapshots.places import PLACE, Place
 from pipelines.console.wording import format_count
 from pipelines.engine.frames import small_frame, union_all
 from pipelines.ingest.snapshots.contradictions import as_accepted
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages
 from pipelines.ingest.snapshots.read import ViewsRead
+from pipelines.server.snapshots.checks import describe_copy
+from pipelines.server.snapshots.places import PLACE, Place
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.placed import without_left_out

@@ -2,9 +2,9 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.declaration import ViewColumn
-from pipelines.config.snapshots.places import OWN, PLACE
-from pipelines.config.snapshots.views import VIEWS, columns_in_files
+from pipelines.server.snapshots.declaration import ViewColumn
+from pipelines.server.snapshots.places import OWN, PLACE
+from pipelines.server.snapshots.views import VIEWS, columns_in_files
 from pipelines.storage.snapshots.views import TYPES
 from schemas.events import ACCEPTED, accepted_columns
 from schemas.table import Table

@@ -9,9 +9,9 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION
 from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.ladder.ladder import is_in_period
+from pipelines.server.snapshots.views import ENDPOINTS, TRANSMISSION
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import just_before
 from pipelines.state.ledger import Ledger

@@ -9,10 +9,10 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.places import OWN
-from pipelines.config.snapshots.views import READY
 from pipelines.ingest.snapshots.event_rows import event_rows, seen_in
 from pipelines.ingest.snapshots.view_events import row_id
+from pipelines.server.snapshots.places import OWN
+from pipelines.server.snapshots.views import READY
 from pipelines.state.events_before import just_before
 from schemas.events import CREATIONS, ENDPOINT_FACTS
 

@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import PLACE
-from pipelines.config.snapshots.server import ServerSnapshot
-from pipelines.config.snapshots.views import TRANSMISSION
 from pipelines.engine.frames import among, small_frame
 from pipelines.ingest.snapshots.sights import narrow_sight, queue_of_view
+from pipelines.server.snapshots.places import PLACE
+from pipelines.server.snapshots.server import ServerSnapshot
+from pipelines.server.snapshots.views import TRANSMISSION
 from pipelines.state.messages import shown_last
 from pipelines.storage.batches import SNAPSHOTS as SNAPSHOTS_SOURCE
 from pipelines.storage.collect import collect_rows

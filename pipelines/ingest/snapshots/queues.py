@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
-from pipelines.config.snapshots.views import READY, queue_of
+from pipelines.server.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.server.snapshots.views import READY, queue_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import DROPPED
 from schemas.keys import QUEUE

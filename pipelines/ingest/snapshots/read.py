@@ -10,21 +10,6 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot, snapshot_error
-from pipelines.config.snapshots.view_file import ViewFile
-from pipelines.config.snapshots.views import (
-    CONTRACTS,
-    ENDPOINTS,
-    MONITORS,
-    QUEUE,
-    QUEUES,
-    READY,
-    SERVICES,
-    TASKS,
-    TRANSMISSION,
-    VIEWS,
-    declared,
-)
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, row_hash, small_frame, union_all
 from pipelines.engine.materialize import Materialize, materialize_selections
@@ -51,6 +36,21 @@ from pipelines.ingest.snapshots.view_events import (
     task_events,
     waiting_message_events,
     waiting_type,
+)
+from pipelines.server.snapshots.server import CapturedSnapshot, ServerSnapshot, snapshot_error
+from pipelines.server.snapshots.view_file import ViewFile
+from pipelines.server.snapshots.views import (
+    CONTRACTS,
+    ENDPOINTS,
+    MONITORS,
+    QUEUE,
+    QUEUES,
+    READY,
+    SERVICES,
+    TASKS,
+    TRANSMISSION,
+    VIEWS,
+    declared,
 )
 from pipelines.storage.batches import SNAPSHOTS as SNAPSHOTS_SOURCE
 from pipelines.storage.collect import collect_rows

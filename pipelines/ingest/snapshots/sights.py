@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.snapshots.places import OWN
 from pipelines.engine.frames import row_hash, small_frame
 from pipelines.ingest.snapshots.view_events import SNAPSHOT
+from pipelines.server.snapshots.places import OWN
 from pipelines.state.events_before import just_before
 from pipelines.state.messages import order_of_sights, shown_last
 from pipelines.storage.collect import collect_rows
@@ -41,7 +41,7 @@ STRETCHES = (
 
 
 def queue_of_view() -> Column:
-    """The queue of a view, behind the first dot: `pipelines.config.snapshots.views.queue_of`."""
+    """The queue of a view, behind the first dot: `pipelines.server.snapshots.views.queue_of`."""
     dot = F.instr("view", ".")
     return F.when(dot > 0, F.substr("view", dot + 1, F.length("view")))
 

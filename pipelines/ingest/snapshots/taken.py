@@ -9,19 +9,19 @@ from typing import Any
 from pyarrow import fs
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.captures.faults import CaptureFault, describe_fault, raise_faults, short_path
-from pipelines.config.captures.folder import CapturesRead, require_same_content
-from pipelines.config.captures.known import KnownCapture
 from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
-from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
-from pipelines.config.snapshots.views import TRANSMISSION, declared
 from pipelines.engine.frames import among
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.snapshots.partners import Key, find_replaced, read_views_that_count
 from pipelines.ingest.snapshots.sights import queue_of_view, with_neighbors
+from pipelines.server.captures.faults import CaptureFault, describe_fault, raise_faults, short_path
+from pipelines.server.captures.folder import CapturesRead, require_same_content
+from pipelines.server.captures.known import KnownCapture
+from pipelines.server.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.server.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
+from pipelines.server.snapshots.views import TRANSMISSION, declared
 from pipelines.storage.batches import replace_batch
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

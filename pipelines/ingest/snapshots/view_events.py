@@ -7,7 +7,8 @@ The vendor's documentation of the views describes the columns.
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.snapshots.views import (
+from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
+from pipelines.server.snapshots.views import (
     ENDPOINTS,
     MONITORS,
     QUEUE,
@@ -19,7 +20,6 @@ from pipelines.config.snapshots.views import (
     TASKS,
     TRANSMISSION,
 )
-from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
 from pipelines.state.endpoints import OVER
 from pipelines.state.events_before import just_before
 from pipelines.state.messages import UNKNOWN

@@ -12,7 +12,6 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.config.errors import InputError
-from pipelines.config.exports.form import ForeignFileError, not_packed
 from pipelines.config.model import EventSource, Format
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
@@ -20,6 +19,7 @@ from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, l
 from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_file
 from pipelines.storage.inputs.plain_copies import find_form
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
+from pipelines.text.form import ForeignFileError, not_packed
 from schemas import EventContract
 
 LINES = 20

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
-from pipelines.config.exports.foreign import TRACE, is_trace, sample
-from pipelines.config.exports.form import ForeignFileError, TextForm
 from pipelines.engine.frames import among, small_frame, union_all
 from pipelines.storage.inputs.contract import (
     contract_problems,
@@ -20,6 +18,8 @@ from pipelines.storage.inputs.contract import (
 from pipelines.storage.inputs.paths import read_unended_line
 from pipelines.storage.inputs.plain_copies import find_form, write_plain_copy
 from pipelines.storage.inputs.text import PACKED, compute_once, join_names, parse_value, read_lines
+from pipelines.text.foreign import TRACE, is_trace, sample
+from pipelines.text.form import ForeignFileError, TextForm
 from schemas import EventContract
 
 FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'

@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
-from pipelines.config.exports.form import not_packed
 from pipelines.engine.errors import fault_of, lacking
 from pipelines.storage.inputs.paths import GONE
+from pipelines.text.form import not_packed
 
 
 class File(Protocol):

@@ -9,7 +9,6 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
-from pipelines.config.exports.foreign import AS_UTF8, foreign_text
 from pipelines.config.nearest import nearest
 from pipelines.engine.files import json_string_pattern
 from pipelines.storage.inputs.contract import (
@@ -20,6 +19,7 @@ from pipelines.storage.inputs.contract import (
 )
 from pipelines.storage.inputs.paths import open_unpacked
 from pipelines.storage.inputs.text import compute_once, join_names, parse_value, quoted, read_lines
+from pipelines.text.foreign import AS_UTF8, foreign_text
 from schemas import EventContract
 
 JSON_TYPES = {

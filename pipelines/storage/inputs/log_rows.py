@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.log_mapping import DATABASE, INSTANCE, QUEUE, LogMapping, LogRows, built_in
-from pipelines.config.log_names import LogNames
 from pipelines.config.mapping import Condition, MappedColumn
 from pipelines.config.model import Format, LogSource
 from pipelines.engine.frames import small_frame, union_all
+from pipelines.settings.log_names import LogNames
 from pipelines.storage.inputs.columns import column_names
 from pipelines.storage.inputs.contract import (
     contract_problems,

@@ -12,8 +12,8 @@ from pyarrow import fs
 
 from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.paths import URI, local_part, with_slashes
-from pipelines.config.snapshots import view_file
-from pipelines.config.snapshots.view_file import changed_at
+from pipelines.server.snapshots import view_file
+from pipelines.server.snapshots.view_file import changed_at
 
 GONE = "went away before it was read; put it back, or run again"
 """What there is to say of a file that was listed and is not there."""

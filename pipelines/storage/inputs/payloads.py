@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.model import Format
-from pipelines.config.snapshots.places import PLACE
 from pipelines.engine.files import checked_text
+from pipelines.server.snapshots.places import PLACE
 from pipelines.storage.inputs import csv_rows, json_lines
 from pipelines.storage.inputs.text_copies import TOO_LONG
 from schemas import EventContract

@@ -6,11 +6,11 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.config.exports.form import ForeignFileError, TextForm, packing, read_form
-from pipelines.config.exports.rows import rewrite
 from pipelines.engine.materialize import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
 from pipelines.storage.inputs.paths import file_system
+from pipelines.text.form import ForeignFileError, TextForm, packing, read_form
+from pipelines.text.rows import rewrite
 
 BUFFER = 1 << 20
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION, is_queue, queue_of
 from pipelines.engine.frames import small_frame
+from pipelines.server.snapshots.views import ENDPOINTS, TRANSMISSION, is_queue, queue_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from pyarrow import fs
 
-from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.engine.materialize import is_on_this_machine
+from pipelines.server.snapshots.view_file import ViewFile
 from pipelines.storage.inputs.paths import file_system
 from pipelines.storage.warehouse import SCRATCH, Warehouse
 

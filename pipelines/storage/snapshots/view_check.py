@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pipelines.config.exports.form import ForeignFileError, packing
-from pipelines.config.exports.rows import TextRow, text_rows
-from pipelines.config.snapshots.server import snapshot_error
-from pipelines.config.snapshots.values import foreign_value
-from pipelines.config.snapshots.view_file import ViewFile
+from pipelines.server.snapshots.server import snapshot_error
+from pipelines.server.snapshots.values import foreign_value
+from pipelines.server.snapshots.view_file import ViewFile
 from pipelines.storage.inputs.paths import file_system
+from pipelines.text.form import ForeignFileError, packing
+from pipelines.text.rows import TextRow, text_rows
 
 
 def check_view_file(file: ViewFile) -> ViewFile:

@@ -8,11 +8,11 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.instants import END, FIRST
-from pipelines.config.snapshots.columns import is_text
-from pipelines.config.snapshots.declaration import ValueType, ViewColumn
-from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.engine.files import PLAIN_PATH, can_open_delta, literal_paths, with_file_names
 from pipelines.engine.frames import union_all
+from pipelines.server.snapshots.columns import is_text
+from pipelines.server.snapshots.declaration import ValueType, ViewColumn
+from pipelines.server.snapshots.view_file import ViewFile
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.payloads import describe_line
 from pipelines.storage.inputs.plain_copies import write_plain_copy

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.wording import format_count
 from pipelines.lint.pairs import suggested_rule
+from pipelines.rules.tsql_script import quote_name, quote_queue
 from pipelines.why.places import Place, Row
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 

@@ -1,7 +1,7 @@
 """Causes that lie in a database."""
 
-from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_count
+from pipelines.rules.tsql_script import quote_name
 from pipelines.why.causes.cause import STOPPED, Cause, Occurrence, format_database_of, format_time, same
 
 ROUTES = (

@@ -5,9 +5,9 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import SINCE_UNKNOWN
-from pipelines.config.rules.tsql_script import quote_name, quote_queue
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.frames import small_frame
+from pipelines.rules.tsql_script import quote_name, quote_queue
 from pipelines.schedules.ready import queue_name
 from pipelines.why.causes.cause import (
     BLOCKED,

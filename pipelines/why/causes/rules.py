@@ -3,11 +3,11 @@
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
-from pipelines.config.rules.tsql_script import alter_criterion, alter_level, quote_name
 from pipelines.console.wording import format_count, format_list
 from pipelines.lint.pairs import honor_note
 from pipelines.lint.queued import drain_first
+from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
+from pipelines.rules.tsql_script import alter_criterion, alter_level, quote_name
 from pipelines.why.causes.cause import (
     HOLDER,
     MISCONFIGURED,

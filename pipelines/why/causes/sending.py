@@ -2,9 +2,9 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.config.rules.statements import DEFAULT_LEVEL
-from pipelines.config.rules.tsql_script import quote_name
 from pipelines.questions.transmission_status import kind_of_status
+from pipelines.rules.statements import DEFAULT_LEVEL
+from pipelines.rules.tsql_script import quote_name
 from pipelines.why.causes.cause import (
     MISCONFIGURED,
     STOPPED,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dev.benchmarks.light_captures import DATABASE, MESSAGES, QUEUE, write_captures
-from pipelines.config.captures.capture import read_capture
+from pipelines.server.captures.capture import read_capture
 from tests.support.read_captures import read_file, rows_of
 
 

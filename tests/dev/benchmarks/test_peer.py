@@ -11,7 +11,7 @@ import pytest
 
 from dev.benchmarks import peer
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_settings
+from pipelines.settings.load import load_settings
 from schemas.events import CONTRACTS
 from tests.support.factories import NOON, catalog
 from tests.support.harness import Project, Row, difference, one_log

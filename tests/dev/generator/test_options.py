@@ -15,7 +15,7 @@ from dev.generator import synthetic
 from dev.generator.draws import Draws
 from pipelines.config.catalog import load_catalog
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_settings
+from pipelines.settings.load import load_settings
 from schemas.events import CONTRACTS
 from tests.dev.generator.conftest import BACKLOG, DAYS, UNIFORM
 

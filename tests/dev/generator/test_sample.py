@@ -9,8 +9,8 @@ import pytest
 from dev import generate_log
 from dev.generator.company import UNKNOWN_SERVICES, places_of
 from dev.generator.talks import TALKS
-from pipelines.config.load import load_settings
 from pipelines.config.yaml_file import load_yaml
+from pipelines.settings.load import load_settings
 from schemas.events import CONTRACTS
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, InputError
-from pipelines.config.load import load_settings
 from pipelines.nightly.night import ingest_new_input
+from pipelines.settings.load import load_settings
 from pipelines.storage.warehouse import Warehouse
 from tests.field.running import Case
 from tests.support.factories import NOON, Row, at, catalog

@@ -10,8 +10,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import PipelineError
-from pipelines.config.load import load_settings
 from pipelines.ingest.ingest import NewInput, find_new_input
+from pipelines.settings.load import load_settings
 from pipelines.storage.warehouse import Warehouse
 from tests.support.capture_project import CaptureProject
 from tests.support.capture_tools import driver, powershell_5, sqlcmd, studio_json

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.config.snapshots.views import TASKS
 from pipelines.ingest.snapshots.event_rows import event_rows, view_event_rows
+from pipelines.server.snapshots.views import TASKS
 from schemas.events import QUEUE_FACTS, accepted_names
 from tests.support.drawn import Draw
 from tests.support.frames import assert_same

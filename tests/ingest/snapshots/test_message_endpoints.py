@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import OWN
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
+from pipelines.server.snapshots.places import OWN
 from tests.support.drawn import Draw
 from tests.support.frames import assert_same, instant
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
-from pipelines.config.snapshots.places import Places
 from pipelines.ingest.snapshots.partners import read_views_that_count, remove_replaced, without_replaced
+from pipelines.server.snapshots.places import Places
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES

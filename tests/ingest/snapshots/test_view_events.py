@@ -5,16 +5,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.snapshots.places import OWN
-from pipelines.config.snapshots.views import (
-    ENDPOINTS,
-    MONITORS,
-    QUEUE,
-    QUEUES,
-    TASKS,
-    TRANSMISSION,
-    columns_in_files,
-)
 from pipelines.ingest.snapshots.view_events import (
     endpoint_events,
     queue_events,
@@ -22,6 +12,16 @@ from pipelines.ingest.snapshots.view_events import (
     session_events,
     task_events,
     waiting_message_events,
+)
+from pipelines.server.snapshots.places import OWN
+from pipelines.server.snapshots.views import (
+    ENDPOINTS,
+    MONITORS,
+    QUEUE,
+    QUEUES,
+    TASKS,
+    TRANSMISSION,
+    columns_in_files,
 )
 from pipelines.storage.snapshots.views import TYPES
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS

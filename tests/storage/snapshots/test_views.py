@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.model import Snapshot
-from pipelines.config.snapshots.files import find_view_files
+from pipelines.server.snapshots.files import find_view_files
 from pipelines.storage.snapshots.views import read_views
 from tests.support.server import write_csv, write_views
 from tests.support.snapshot_views import ready

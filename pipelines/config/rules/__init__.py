@@ -1,1 +1,0 @@
-"""Priority rules: files to statements (`read.read_rules`), statements to a history (`history`)."""

@@ -1,0 +1,1 @@
+"""What a server shows: its views, captures of them, and its DDL log."""
