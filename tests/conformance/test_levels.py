@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession, functions as F
 
 from pipelines.conformance.levels import conformance_levels
@@ -109,3 +110,16 @@ def test_without_logged_levels_there_is_nothing_to_compare(session: SparkSession
     report = report_levels(levels_at(warehouse, as_of=at(60), window=None), NONE_OF_SERVER, limit=3)
     assert report["endpoints"] == {"endpoints": 1, "logged": 0, "differing": 0} | NONE_OF_SERVER
     assert sentence(report) == "The log has no level of the server's, so there is nothing to compare."
+
+
+@pytest.mark.parametrize(
+    ("explanation", "said"),
+    [
+        ("near_miss", "'R' gives that level, but a name differs in case or blanks"),
+        ("default_on_server", "the server found no rule"),
+        ("rule_unknown", "we know no rule for it"),
+        ("unexplained", "no rule that we know gives that level"),
+    ],
+)
+def test_why_the_server_has_another_level(explanation: str, said: str) -> None:
+    assert why({"explanation": explanation, "explaining_rule": "R"}).startswith(said)

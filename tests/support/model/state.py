@@ -42,7 +42,6 @@ class State:
         messages: all of them.
         catalog: the catalog.
         as_of: the moment.
-        pending: receives that have not happened yet, whatever their time.
     """
 
     def __init__(
@@ -52,14 +51,12 @@ class State:
         messages: list[Message],
         catalog: Catalog,
         as_of: datetime,
-        pending: Iterable[Row] = (),
     ) -> None:
         self.as_of = as_of
         self.catalog = catalog
         self.messages = messages
         self.known_endpoints = endpoints
         self.without_queue_events = not events.get("queue_events")
-        self._pending = {id(event) for event in pending}
         self.endpoint_events = self._happened(events.get("endpoint_events"))
         self.queue_events = self._happened(events.get("queue_events"))
         self._of_side: dict[Side, list[Row]] = defaultdict(list)
@@ -71,12 +68,7 @@ class State:
                 self._outcomes[transaction_of(event)].add(event["event_type"])
 
     def _happened(self, events: Iterable[Row] | None) -> list[Row]:
-        happened = [
-            event
-            for event in events or ()
-            if event["event_time"] < self.as_of and id(event) not in self._pending
-        ]
-        return sorted(happened, key=by_time)
+        return sorted((event for event in events or () if event["event_time"] < self.as_of), key=by_time)
 
     # Endpoints and groups
 

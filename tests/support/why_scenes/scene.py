@@ -96,7 +96,8 @@ def _scene(name: str, body: str, shared: Mapping[str, Any]) -> Scene:
 def events(text: str) -> list[Row]:
     """Events and rules, with commas between; numbers are minutes, and `contract=Gold` changes a column.
 
-    `talk c1 0` creates both endpoints, `begin c1` and `create c1` one of them, `end c1 3` ends the initiator.
+    `talk c1 0` creates both endpoints, `begin c1` and `create c1` one of them, `end c1 3` ends the initiator,
+    and `move c1 3 group=g` moves it.
     `ready c1/0 1` and `sent c1/0 1` are messages of the initiator, `reply c1/0 1` arrives from the target;
     `forward c1/0 2` is accepted by HUB, and `received c1/0 t1 5` is taken in a transaction, or in none (-).
     A word in capitals is an event of the target queue, such as `RECEIVE 5 transaction=t1 of=c1`.
@@ -126,6 +127,7 @@ WORDS = {
     "remote": "remote_service",
     "in": "database",
     "rows": "row_count",
+    "logged": "logged_priority",
     "where": "has_where",
     "status": "queue_status",
 }
@@ -137,7 +139,7 @@ def _change(name: str, value: str) -> tuple[str, Any]:
         return "conversation_group_id", f"group {value} False"
     if name == "from":
         return "effective_from", at(float(value))
-    if name in ("session", "rows", "level"):
+    if name in ("session", "rows", "level", "logged"):
         return WORDS.get(name, name), int(value)
     return WORDS.get(name, name), {"true": True, "false": False}.get(value, value)
 
@@ -170,6 +172,9 @@ VERBS: dict[str, Callable[..., list[Row]]] = {
     "reply": lambda *given, **changes: [ready(*given, sent_by_initiator=False, **changes)],
     "end": lambda conversation, minute=0, **changes: [
         endpoint_event("END_CONVERSATION", conversation, event_time=at(minute), **changes)
+    ],
+    "move": lambda conversation, minute, **changes: [
+        endpoint_event("MOVE_CONVERSATION", conversation, event_time=at(minute), **changes)
     ],
     "forward": lambda message, minute, instance="HUB", database="H": [
         message_event(
