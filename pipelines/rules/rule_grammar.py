@@ -11,7 +11,14 @@ from pipelines.rules.script_tokens import RESERVED, STARTERS, Token, Tokens
 from pipelines.rules.statements import SourceLocation
 
 NAMES = ("WORD", "BRACKETED", "QUOTED")
-KEYS = ("CONTRACT_NAME", "LOCAL_SERVICE_NAME", "PRIORITY_LEVEL", "REMOTE_SERVICE_NAME")
+FIELDS = {
+    "CONTRACT_NAME": "contract",
+    "LOCAL_SERVICE_NAME": "local_service",
+    "REMOTE_SERVICE_NAME": "remote_service",
+    "PRIORITY_LEVEL": "level",
+}
+"""What the items of SET are called in statements of rules."""
+KEYS = tuple(sorted(FIELDS))
 END = "the end of the statement"
 _A_NAME, _A_STRING, _A_LEVEL = "a name", "a string like N'TargetService'", "a level from 1 to 10"
 _SHOWN = 40

@@ -10,6 +10,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import parse_instant
 from pipelines.config.text_file import read_text
 from pipelines.rules.existence_checks import text_of
+from pipelines.rules.rule_grammar import FIELDS
 from pipelines.rules.script_statements import Statement, Statements
 from pipelines.rules.script_tokens import DIRECTIVE, Comment, Token, Tokens
 from pipelines.rules.sqlcmd import VARIABLE, read_tokens
@@ -31,12 +32,6 @@ from pipelines.rules.statements import (
     name_problem,
 )
 
-_FIELDS = {
-    "CONTRACT_NAME": "contract",
-    "LOCAL_SERVICE_NAME": "local_service",
-    "REMOTE_SERVICE_NAME": "remote_service",
-    "PRIORITY_LEVEL": "level",
-}
 _MOST_DIGITS = 18
 """No level has as many; Python refuses to read a number of thousands of digits."""
 _FOREIGN_PLACEHOLDER = re.compile(r"[$#]\{\w[^}]*\}|\{\{[^{}]+\}\}|(?<!\w)\$\w+\$|<[^<>,]+,[^<>,]*,[^<>]*>")
@@ -143,7 +138,7 @@ class _Reader:
     def _items(self, item: Statement) -> dict[str, Any]:
         said: dict[str, Any] = {}
         for key, value in item.parsed.items:
-            field = _FIELDS[key.word]
+            field = FIELDS[key.word]
             if field in said:
                 self._problem(key, f"{key.word} stands twice; keep one of the two")
             said[field] = self._level(value) if field == "level" else self._criterion(value)

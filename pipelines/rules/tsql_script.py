@@ -7,14 +7,10 @@ from operator import attrgetter
 
 from pipelines.config.instants import format_instant
 from pipelines.rules.history import RuleVersion
+from pipelines.rules.rule_grammar import FIELDS
 from pipelines.rules.script_tokens import DIRECTIVE
 
-_ITEMS = (
-    ("CONTRACT_NAME", "contract"),
-    ("LOCAL_SERVICE_NAME", "local_service"),
-    ("REMOTE_SERVICE_NAME", "remote_service"),
-    ("PRIORITY_LEVEL", "level"),
-)
+_ITEMS = tuple(FIELDS.items())
 
 
 def format_script(history: Iterable[RuleVersion], instance: str) -> str:
