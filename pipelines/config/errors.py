@@ -102,8 +102,6 @@ REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 class WarehouseError(PipelineError):
     """The tables of a warehouse don't fit together; nothing was written."""
 
-    exit_code = 1
-
 
 def foreign_value(table: str, column: str, error: Exception) -> WarehouseError:
     """Of a table of a warehouse, by its path: a column has a text that no run wrote."""
@@ -116,25 +114,17 @@ def foreign_value(table: str, column: str, error: Exception) -> WarehouseError:
 class OutputError(PipelineError):
     """Standard output, or a file that the user named, can't be written."""
 
-    exit_code = 1
-
 
 class ServerError(PipelineError):
     """A SQL Server can't be reached, refuses a statement, or gives no whole answer; nothing was written."""
-
-    exit_code = 1
 
 
 class EngineError(PipelineError):
     """The engine did not start."""
 
-    exit_code = 1
-
 
 class ReconciliationError(PipelineError):
     """The sums of a run do not add up; nothing of it may be published."""
-
-    exit_code = 1
 
 
 def place_behind(text: str) -> str:
