@@ -22,6 +22,7 @@ from pipelines.config.mapping import LocalTimes, MappedSource, Translations
 from pipelines.config.paths import local_path, table_path
 from pipelines.config.queue_filter import name_parts
 from pipelines.config.shape import Instant, Shape, problem
+from schemas.events import CONTRACTS
 
 _VARIABLE_NAME = re.compile(r"[\w-]+")
 _NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -195,12 +196,8 @@ class FewInputs(Shape):
 
     def by_table(self) -> dict[str, tuple[EventSource, ...]]:
         """Return the sources that are given, by table."""
-        named = {
-            "endpoint_events": self.endpoint_events,
-            "message_events": self.message_events,
-            "queue_events": self.queue_events,
-        }
-        return {name: sources for name, sources in named.items() if isinstance(sources, tuple)}
+        named = {table: getattr(self, table) for table in CONTRACTS}
+        return {table: sources for table, sources in named.items() if isinstance(sources, tuple)}
 
     def by_name(self) -> dict[str, EventSource | LogSource]:
         """Return the sources that are given, by the table's name, and behind a slash their own if any."""
@@ -214,7 +211,7 @@ class FewInputs(Shape):
 
     def describe(self) -> dict[str, object]:
         """Return what the settings say of the inputs."""
-        told = dict[str, object].fromkeys(("endpoint_events", "message_events", "queue_events"))
+        told = dict[str, object].fromkeys(CONTRACTS)
         for table, sources in self.by_table().items():
             said = [each.describe() for each in sources]
             told[table] = said if sources[0].name else said[0]
