@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count
+from pipelines.ingest.snapshots.validation import STATES as ALL_STATES
 from pipelines.ingest.snapshots.view_events import CLOSED, ERROR, SYSTEM
 from pipelines.questions.endpoint_states import FAR_END_STATE, find_shown_states
 from pipelines.server.snapshots.views import ENDPOINTS as VIEW
@@ -38,12 +39,7 @@ OF_STATE = {
     CLOSED: "closed",
 }
 """The reason of an endpoint that stays in one of these states."""
-STATES = {
-    FAR_END_STATE: "DISCONNECTED_INBOUND",
-    ERROR: "ERROR",
-    UNACKNOWLEDGED: "DISCONNECTED_OUTBOUND",
-    CLOSED: "CLOSED",
-}
+STATES = {state: name for name, state in ALL_STATES.items() if state in OF_STATE}
 LIFETIME_OVER, NO_TRAFFIC = "lifetime_over", "no_traffic"
 SINCE_NOT_KNOWN = "since_not_known"
 """Of endpoints in one of these states since an unknown moment: they may be no leaks."""
