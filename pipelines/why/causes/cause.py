@@ -223,11 +223,6 @@ def format_database_of(row: Row) -> str:
     return queue_text([row["instance"], row["database"]])
 
 
-def format_queue_of(row: Row) -> str:
-    """The queue of a row of details."""
-    return queue_text([row[name] for name in QUEUE])
-
-
 def format_time(moment: datetime | None) -> str:
     """The moment to the second, if it is known."""
     return "an unknown time" if moment is None else format_instant(moment.replace(microsecond=0))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.console.wording import format_count, format_list
+from pipelines.console.wording import format_count, format_list, format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES
 from pipelines.storage.collect import collect_rows
@@ -17,7 +17,6 @@ from pipelines.why.causes.cause import (
     Occurrence,
     alter_queue,
     format_names,
-    format_queue_of,
     place_columns,
     same,
 )
@@ -164,7 +163,7 @@ class FirstInLine(Cause):
     def more_of_details(self, found: Explained, details: Row) -> Row:
         if details["queue"] is None:
             return {}
-        queue = format_queue_of(details)
+        queue = format_queue(details)
         tasks = found.tasks.get(queue)
         return {
             "tasks": tasks,
@@ -210,7 +209,7 @@ class FirstInLine(Cause):
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         if at.details and at.first["queue"]:
-            return ("next", "--queue", format_queue_of(at.first))
+            return ("next", "--queue", format_queue(at.first))
         return super().command(at)
 
 

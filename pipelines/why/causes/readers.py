@@ -18,7 +18,6 @@ from pipelines.why.causes.cause import (
     Occurrence,
     Teller,
     alter_queue,
-    format_queue_of,
     format_time,
     same,
 )
@@ -85,7 +84,7 @@ class OfReaders(Cause):
     """A cause whose first row of details names the queue that is not served."""
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
-        return ("activation", "--queue", format_queue_of(at.first))
+        return ("activation", "--queue", format_queue(at.first))
 
 
 class MonitorDropped(OfReaders):
@@ -105,7 +104,7 @@ class MonitorDropped(OfReaders):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count('wait')} in {format_queue_of(at.first)}, whose monitor is DROPPED (snapshot of "
+            f"{at.count('wait')} in {format_queue(at.first)}, whose monitor is DROPPED (snapshot of "
             f"{format_time(at.first['seen_at'])}): it starts no reader{at.more('queues')}"
         )
 
@@ -129,7 +128,7 @@ class MonitorMissing(MonitorDropped):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count('wait')} in {format_queue_of(at.first)}; its activation is on, and it has no queue "
+            f"{at.count('wait')} in {format_queue(at.first)}; its activation is on, and it has no queue "
             f"monitor (snapshot of {format_time(at.first['seen_at'])}){at.more('queues')}"
         )
 
@@ -178,7 +177,7 @@ class QueueOff(Cause):
         poison = queue["poison_message_id"]
         behind = f"; message {poison} was rolled back five times or more" if poison else ""
         where = {"receive": "in", "transmission": "for"}.get(at.kind or "", "in or for")
-        name = format_queue_of(queue)
+        name = format_queue(queue)
         return f"{at.count_first('wait')} {where} queue {name}, which {is_off}{behind}{at.more('queues')}"
 
     def action(self, at: Occurrence) -> str:
@@ -216,11 +215,11 @@ class NotReceived(OfReaders):
     def sentence(self, at: Occurrence) -> str:
         queue = at.first
         if not at.messages:
-            return f"activation of {format_queue_of(queue)} is off, and {at.count('wait')} there"
+            return f"activation of {format_queue(queue)} is off, and {at.count('wait')} there"
         last = queue["last_receive"]
         known = f"the last RECEIVE was at {format_time(last)}" if last else "no RECEIVE is known"
         return (
-            f"nothing was received from {format_queue_of(queue)} since {at.count_first()} arrived ({known}): "
+            f"nothing was received from {format_queue(queue)} since {at.count_first()} arrived ({known}): "
             f"{SILENCE[queue['reason']]}{at.more()}"
         )
 
@@ -313,7 +312,7 @@ class TooManyTasks(OfReaders):
             else ""
         )
         return (
-            f"{at.count('wait')} in {format_queue_of(queue)}, where {queue['tasks_running']:,} activated "
+            f"{at.count('wait')} in {format_queue(queue)}, where {queue['tasks_running']:,} activated "
             f"tasks run and MAX_QUEUE_READERS is {queue['max_readers']:,}{because}{at.more('queues')}"
         )
 
