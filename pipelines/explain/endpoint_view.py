@@ -9,7 +9,7 @@ from pipelines.config.instants import format_instant
 from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_answer
 from pipelines.console.terminal import Terminal
-from pipelines.console.wording import format_database, format_list
+from pipelines.console.wording import format_code, format_database, format_list
 from pipelines.explain.endpoint import LISTED_STEPS, SERVER, Endpoint, Outcome, Step
 from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL
 
@@ -131,15 +131,11 @@ def _format_given(endpoint: Endpoint) -> str:
     level = f"level {endpoint.given.level}{own}"
     if endpoint.is_undecided:
         unknown = {name for step in endpoint.steps for each in step.candidates for name in each.asks_for}
-        names = format_list([f"the {_words(name)}" for name in CRITERIA if name in unknown])
+        names = format_list([f"the {format_code(name)}" for name in CRITERIA if name in unknown])
         return f"{level}; which rule fits{' today' if by_server else ''} depends on {names}, not known"
     if endpoint.by_present_rules is None:
         return level
     return _format_server_outcome(endpoint) if by_server else _format_outcome(endpoint.given)
-
-
-def _words(criterion: str) -> str:
-    return criterion.replace("_", " ")
 
 
 def _restate(endpoint: Endpoint) -> str:
@@ -162,7 +158,7 @@ def _format_end(endpoint: Endpoint) -> str:
 
 def _format_candidates(step: Step) -> Iterable[str]:
     for each in step.candidates:
-        names = [f"the {_words(criterion)} is {name}" for criterion, name in each.asks_for.items()]
+        names = [f"the {format_code(criterion)} is {name}" for criterion, name in each.asks_for.items()]
         yield f"{each.rule_name}, level {each.level}: fits if {format_list(names)}; not known"
 
 
@@ -182,7 +178,8 @@ def _format_hit(step: Step, endpoint: Endpoint) -> Iterable[str]:
 
 def _format_misses(step: Step) -> Iterable[str]:
     for miss in step.near_misses:
-        yield f"{miss.rule_name} (level {miss.level}) asks for the {_words(miss.criterion)} {miss.asks_for}"
+        asked = f"{format_code(miss.criterion)} {miss.asks_for}"
+        yield f"{miss.rule_name} (level {miss.level}) asks for the {asked}"
     if step.more_near_misses:
         yield f"... and {step.more_near_misses} more with a near name"
     for time in step.at_other_times:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.config.nearest import loosely
 from pipelines.config.service_databases import ServiceDatabases
-from pipelines.console.wording import format_criteria, format_database, format_list
+from pipelines.console.wording import format_code, format_criteria, format_database, format_list
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
 from pipelines.rules.history import RuleVersion, VersionKey
@@ -113,8 +113,8 @@ def _misspelt(rule: RuleVersion, criterion: str, name: str, right: str) -> tuple
     how = _differences(name, right)
     shown = ascii if "Unicode form" in how else repr
     sentence = (
-        f"{rule.name!r} asks for the {_words(criterion)} {shown(name)}, and there is only {shown(right)}: "
-        f"names are compared byte by byte, and these differ in {format_list(how)}"
+        f"{rule.name!r} asks for the {format_code(criterion)} {shown(name)}, and there is only "
+        f"{shown(right)}: names are compared byte by byte, and these differ in {format_list(how)}"
     )
     return sentence, f"write {shown(right)}"
 
@@ -144,7 +144,7 @@ def _unknown(
         if criterion == "local_service"
         else []
     )
-    sentence = f"{rule.name!r} asks for the {_words(criterion)} {name!r}, which {known.who_lacks}"
+    sentence = f"{rule.name!r} asks for the {format_code(criterion)} {name!r}, which {known.who_lacks}"
     if elsewhere:
         sentence += f", but {format_list([format_database(database_key) for database_key in elsewhere])}"
         return sentence, "move the rule to that database, or correct the name"
@@ -190,10 +190,6 @@ def _who_lacks(database_key: str, log: LogEndpoints | None) -> str:
     if log is None:
         return f"the catalog does not have{of_database and f' in {database_key}'}"
     return f"neither the catalog nor any endpoint{of_database} has"
-
-
-def _words(criterion: str) -> str:
-    return criterion.replace("_", " ")
 
 
 def _differences(name: str, other: str) -> list[str]:
