@@ -69,6 +69,9 @@ SCENES = scenes(
         talk a, ready a/0 1, ready a/1 1, ready a/2 1, received a/0 t 5, received a/1 t 5,
         COMMIT 5.5 transaction=t
         => => counts: decisions=1 partial=1
+    a whole group
+        talk a, ready a/0 1, ready a/1 2, received a/0 t 5, received a/1 t 5, COMMIT 5.5 transaction=t
+        => => counts: decisions=1
     a later message of a group before an earlier one
         talk a, ready a/0 1, ready a/1 2, received a/1 - 5 => => counts: decisions=1 partial=1 within_group=1
     twice, the second time for nothing
@@ -99,6 +102,10 @@ SCENES = scenes(
     in a queue beside it
         {BOTH}, reply l/1 1, received l/1 t 4 sent_by_initiator=false, {LOW}
         => => counts: {PASSED} unexplained=1, queue=InitiatorQueue decisions=1 => deviations: at=5
+    the higher one was taken and given back at one instant
+        {BOTH}, received h/0 t9 4, ROLLBACK 4 transaction=t9, {LOW}
+        => => counts: decisions=2 with_choice=2 conforming=1 passed=1 passable=2 unexplained=1
+        => deviations: at=5 class=unexplained
     rolled back, and received again
         {BOTH}, received l/0 t 5, ROLLBACK 5.5 transaction=t, received h/0 - 6
         => => counts: decisions=2 with_choice=2 conforming=1 passed=1 passable=2 unexplained=1
