@@ -13,6 +13,7 @@ from pipelines.engine.frames import empty_frame, union_all
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
+from pipelines.ingest.sides import arrivals
 from pipelines.ingest.snapshots.partners import Key, find_first_batch, without_replaced
 from pipelines.server.snapshots.places import PLACE, Places
 from pipelines.state.transactions import TRANSACTION
@@ -146,7 +147,7 @@ class WorkingSet:
         messages, conversations, transactions: rows of the three event tables.
         known: `endpoints` rows of earlier batches.
         known_late: the closed ones among them.
-        arrivals: closed message events of conversations whose creation comes late.
+        arrivals: `sides.arrivals` of closed messages of conversations whose creation comes late.
     """
 
     messages: Rows
@@ -191,10 +192,10 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
             found.append(warehouse.read(table).where(is_since))
         return materialize(union_all(found)) if found else None
 
-    def arrivals() -> DataFrame | None:
+    def first_arrivals() -> DataFrame | None:
         """The arrivals of messages that are closed already, which a late creation needs."""
         found = referred(MESSAGES, [created], ["conversation_id"])
-        return materialize(union_all(found)) if found else None
+        return materialize(arrivals(union_all(found))) if found else None
 
     def counting(table: Table, found: DataFrame) -> DataFrame:
         return without_replaced(warehouse, table, found, batch.replaced) if batch.replaced else found
@@ -234,7 +235,7 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         partial(late, MESSAGES, message_ids, KEYS[MESSAGES.name]),
         partial(late, ENDPOINT_FACTS, conversation_ids, KEYS[ENDPOINT_FACTS.name]),
         partial(late, ENDPOINTS, conversation_ids, KEYS[ENDPOINTS.name]),
-        arrivals,
+        first_arrivals,
     )
     messages = rows(MESSAGES, late_messages)
     transaction_ids = []

@@ -108,7 +108,7 @@ class _Facts:
     Attributes:
         ledger: accepted events with `batch`, and the `endpoints` rows of earlier batches.
         creations: the endpoint events, each once.
-        arrived: the message events, and the closed arrivals of conversations whose creation comes late.
+        arrived: the message events, and `WorkingSet.arrivals`.
     """
 
     ledger: Ledger

@@ -35,7 +35,7 @@ def infer(
 
     Args:
         ledger: the working set; events with `batch`.
-        arrivals: closed message events of conversations whose creation has come; None if there are none.
+        arrivals: `WorkingSet.arrivals`; None if there are none.
         views: complete views of all snapshots.
         new_views: the views that the batch brings, `sights.with_neighbors`; None if it brings none.
         bindings: the catalog's (instance, database, service, queue).
