@@ -15,6 +15,7 @@ from pipelines.ingest.snapshots.read import ViewsRead
 from pipelines.server.snapshots.checks import describe_copy
 from pipelines.server.snapshots.places import PLACE, Place
 from pipelines.state.endpoints import SIDE
+from pipelines.state.events_before import ever
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.placed import without_left_out
 from pipelines.storage.warehouse import Warehouse
@@ -69,11 +70,12 @@ def open_endpoints(endpoint_events: DataFrame) -> DataFrame:
     """
     # What a snapshot showed, also where a later one overrules it.
     event_type = as_accepted()
-    moment = [*SIDE, *PLACE, "seen_at"]
-    own_ends = endpoint_events.where(event_type.isin(*ENDS) & F.col("conversation_handle").isNotNull())
+    own_end = event_type.isin(*ENDS) & F.col("conversation_handle").isNotNull()
     is_there = event_type.isin(*CREATIONS) & ~(made_of_messages() & F.col("is_initiator"))
-    shown = endpoint_events.where(is_there)
-    return shown.join(own_ends.select(*moment), moment, "left_anti").select(*SIDE, *PLACE).distinct()
+    of_moment = endpoint_events.groupBy(*SIDE, *PLACE, "seen_at").agg(
+        ever(is_there).alias("is_there"), ever(own_end).alias("is_ended")
+    )
+    return of_moment.where("is_there and not is_ended").select(*SIDE, *PLACE).distinct()
 
 
 def find_copies(endpoints: DataFrame, places: Sequence[Place]) -> dict[tuple[Place, Place], int]:
