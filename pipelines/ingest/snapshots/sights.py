@@ -35,6 +35,9 @@ SAME = (
 )
 """What a view shows of a message."""
 
+PARTS = 16
+"""The messages of a place are compared in so many parts."""
+
 STRETCHES = (
     "of_instance string, of_database string, of_place string, first_view timestamp, last_view timestamp"
 )
@@ -93,10 +96,15 @@ def store_once(messages: DataFrame, views: DataFrame, number: int) -> DataFrame:
         .join(F.broadcast(at), [*PLACE, "seen_at"], "left")
         .select(*MESSAGE, *narrow, *near)
     )
-    in_order = Window.partitionBy(*MESSAGE).orderBy("seen_at", "batch")
-    last = {f"last_{name}": F.lag(name).over(in_order) for name in ("until", "after", "content")}
+    # Each part of a window costs the embedded engine some microseconds: a part has many messages.
+    part = F.pmod(row_hash(F.col("message_id")), F.lit(PARTS))
+    in_order = Window.partitionBy(*MESSAGE[1:], part).orderBy("message_id", "seen_at", "batch")
+    compared = ("message_id", "until", "after", "content")
+    last = {f"last_{name}": F.lag(name).over(in_order) for name in compared}
     follows = (F.col("before") <= F.col("last_until")) | (F.col("seen_at") <= F.col("last_after"))
-    is_next = F.coalesce(follows & (F.col("content") == F.col("last_content")), F.lit(False))
+    for name in ("message_id", "content"):
+        follows &= F.col(name) == F.col(f"last_{name}")
+    is_next = F.coalesce(follows, F.lit(False))
     begun = known.withColumns(last).withColumn("begins", (~is_next).cast("int"))
     runs = begun.withColumn("run", F.sum("begins").over(in_order.rowsBetween(Window.unboundedPreceding, 0)))
     of_run = runs.groupBy(*MESSAGE, "run").agg(
