@@ -7,7 +7,7 @@ between them. Each batch infers the ends again from all known rows, so later row
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.ladder.ladder import is_in_period
@@ -69,11 +69,8 @@ def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views:
     missing = _missing(
         living, views.where(F.col("view") == ENDPOINTS).drop("view", "queue"), ["instance", "database"]
     )
-    first = missing.groupBy(*SIDE, "instance", "database", "conversation_handle").agg(
-        F.min("taken_at").alias("seen_at")
-    )
     return event_rows(
-        first,
+        missing.withColumnRenamed("taken_at", "seen_at"),
         ENDPOINT_FACTS,
         "instance",
         "database",
@@ -192,18 +189,31 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
 def _missing(
     rows: DataFrame, views: DataFrame, key: list[str], ended_from: Column | None = None
 ) -> DataFrame:
-    """The rows with each taken_at at which they existed and were not in the view.
+    """The rows with the first taken_at at which they existed and were not in the view.
 
     They existed if they had not ended before `ended_from`, else before taken_at.
 
-    Most rows are in the newest view of their place; only the others are compared with all views of it.
+    Most rows are in the newest view of their place. The others are compared with the views of one day: each
+    view stands for the days since the one before it.
     """
-    newest = views.groupBy(*key).agg(F.max("taken_at").alias("newest_view"))
-    absent = rows.join(F.broadcast(newest), key, "inner").where(_is_contradicted("newest_view"))
-    exists = F.coalesce(F.col("created_at") < F.col("taken_at"), F.col("shown").isNotNull())
+    before = F.lag("taken_at").over(Window.partitionBy(*key).orderBy("taken_at"))
+    following = views.withColumn("before", F.coalesce(before, just_before("taken_at")))
+    of_days = F.explode(F.sequence(F.to_date("before"), F.to_date("taken_at")))
+    of_place = views.groupBy(*key).agg(
+        F.min("taken_at").alias("oldest_view"), F.max("taken_at").alias("newest_view")
+    )
+    last_fact = F.greatest("shown", F.col("logged") + F.lit(LATELY), "created_at", just_before("oldest_view"))
+    absent = (
+        rows.where("created_at is not null or shown is not null")
+        .join(F.broadcast(of_place), key, "inner")
+        .withColumn("last_fact", last_fact)
+        .where("last_fact < newest_view")
+        .withColumn("day", F.to_date("last_fact"))
+        .join(F.broadcast(following.withColumn("day", of_days)), [*key, "day"], "inner")
+    )
     end_before = F.col("taken_at") if ended_from is None else ended_from
-    lives = exists & (F.col("ended_at").isNull() | (F.col("ended_at") >= end_before))
-    return absent.join(F.broadcast(views), key, "inner").where(_is_contradicted("taken_at") & lives)
+    lives = F.col("ended_at").isNull() | (F.col("ended_at") >= end_before)
+    return absent.where("before <= last_fact and last_fact < taken_at").where(lives)
 
 
 def _is_contradicted(taken_at: str) -> Column:
