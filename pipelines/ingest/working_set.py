@@ -318,15 +318,16 @@ def find_closed_messages(
         Each with the days of its conversation's events.
     """
     since = None if lookback.everywhere else start_of(lookback.first_day)
-    ended = _ends(warehouse, since).select("conversation_id", F.lit(True).alias("is_ended")).distinct()
     day, is_logged = F.to_date("event_time").cast("timestamp"), F.col("seen_at").isNull()
-    events = conversations.select("conversation_id", day.alias("event_time"), is_logged.alias("is_logged"))
-    asked = events.distinct().join(ended, "conversation_id", "left")
-    found = _closed_messages_in_snapshots(warehouse, since).join(
-        asked.withColumnRenamed("event_time", "day"), "conversation_id", "inner"
-    )
+    asked = conversations.select("conversation_id", day.alias("day"), is_logged.alias("is_logged")).distinct()
+    closed = _closed_messages_in_snapshots(warehouse, since)
+    parts = [(closed, asked)]
     if first is not None:
-        found = found.where(F.col("is_logged") | F.col("is_ended") | (F.col("seen_at") > F.lit(first)))
+        # Where snapshots come in order, both parts are few, and little is read for them.
+        ended = asked.join(_ends(warehouse, since), "conversation_id", "left_semi")
+        later = closed.where(F.col("seen_at") > F.lit(first))
+        parts = [(closed, asked.where("is_logged").unionByName(ended)), (later, asked)]
+    found = union_all([rows.join(ids, "conversation_id", "inner") for rows, ids in parts])
     return found.select("message_id", F.col("day").alias("event_time")).distinct()
 
 
