@@ -26,12 +26,13 @@ class Rows:
     conversations: DataFrame
 
 
-def name_messages(seen: Rows, logged: Rows) -> DataFrame:
+def name_messages(seen: Rows, logged: Rows, materialize: Materialize) -> DataFrame:
     """Give the messages of snapshots the ids that events know.
 
     Args:
         seen: rows from snapshots.
         logged: events, and endpoint events of other snapshots: rows that can know ids and handles.
+        materialize: computes a frame once.
 
     Returns:
         The messages of `seen`. One that an event knows has the event's id, but the time that the snapshot
@@ -39,7 +40,16 @@ def name_messages(seen: Rows, logged: Rows) -> DataFrame:
         stays in a conversation `HANDLE/unknown`.
     """
     handles = [frame.select(*HANDLE) for frame in (seen.conversations, logged.conversations)]
-    return _named_messages(seen.messages, logged.messages, handles[0].unionByName(handles[1]))
+    found = with_handles(seen.messages, handles[0].unionByName(handles[1]))
+    named = materialize(found.withColumns({"place": place_in_conversation(), "own_id": own_id()}))
+    ids = (
+        logged.messages.withColumn("place", place_in_conversation())
+        .join(named.select(*MESSAGE).distinct(), MESSAGE, "left_semi")
+        .groupBy(*MESSAGE)
+        .agg(F.min("message_id").alias("known_id"))
+    )
+    with_ids = named.join(ids, MESSAGE, "left")
+    return with_ids.withColumn("message_id", F.coalesce("known_id", "own_id")).select(*seen.messages.columns)
 
 
 def name_messages_by_views(seen: Rows, materialize: Materialize, *, are_of_one_moment: bool) -> DataFrame:
@@ -130,20 +140,6 @@ def own_id(conversation: Column | None = None) -> Column:
     side = F.when(F.col("sent_by_initiator"), "/initiator/").otherwise("/target/")
     is_known = ~conversation.endswith(UNKNOWN)
     return F.concat(conversation, F.when(is_known, side).otherwise("/"), place_in_conversation())
-
-
-def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) -> DataFrame:
-    seen = with_handles(messages, handles)
-    seen = seen.withColumns({"place": place_in_conversation(), "own_id": own_id()})
-    keys = seen.select(*MESSAGE).distinct()
-    ids = (
-        logged.withColumn("place", place_in_conversation())
-        .join(keys, MESSAGE, "left_semi")
-        .groupBy(*MESSAGE)
-        .agg(F.min("message_id").alias("known_id"))
-    )
-    found = seen.join(ids, MESSAGE, "left")
-    return found.withColumn("message_id", F.coalesce("known_id", "own_id")).select(*messages.columns)
 
 
 def of_endpoint(name: str) -> tuple[Column, Column]:

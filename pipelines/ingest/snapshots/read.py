@@ -479,7 +479,7 @@ def _with_names(
             for each in (shown, logged)
         )
     if MESSAGES.name in made:
-        all_made[MESSAGES.name] = materialize(name_messages(shown, logged))
+        all_made[MESSAGES.name] = materialize(name_messages(shown, logged, materialize))
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made

@@ -64,8 +64,8 @@ def test_a_message_that_events_know_has_their_id(draw: Draw) -> None:
     """)
     seen = rows(draw)
     nobody = seen.conversations.limit(0)
-    draw.require(name_messages(seen, Rows(logged, nobody)), MESSAGES)(SEEN)
-    by_log = name_messages(Rows(seen.messages, nobody), Rows(logged, seen.conversations))
+    draw.require(name_messages(seen, Rows(logged, nobody), same), MESSAGES)(SEEN)
+    by_log = name_messages(Rows(seen.messages, nobody), Rows(logged, seen.conversations), same)
     draw.require(by_log, MESSAGES)(SEEN)
 
 
