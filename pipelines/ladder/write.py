@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import astuple
 from datetime import timedelta
 
 from pyspark.sql import functions as F
@@ -17,7 +16,7 @@ from pipelines.rules.history import RuleVersion
 from pipelines.server.snapshots.missing_names import find_missing_names
 from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.histories import stored_versions
+from pipelines.storage.histories import rules_frame, stored_versions
 from pipelines.storage.pruned_days import start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
@@ -25,10 +24,6 @@ from schemas.outputs import PRIORITY_RULES
 
 log = logging.getLogger(__name__)
 
-RULE = (
-    "instance string, database string, name string, contract string, local_service string, "
-    "remote_service string, level int, valid_from timestamp, valid_to timestamp"
-)
 PERIOD = "instance string, database string, since timestamp, until timestamp"
 
 
@@ -87,7 +82,7 @@ def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[
     if warehouse.first_day is not None:
         # Others can't be restated.
         endpoints = endpoints.where(F.col("created_at") >= F.lit(start_of(warehouse.first_day)))
-    rules = small_frame(warehouse.spark, map(astuple, settings.rule_history), RULE)
+    rules = rules_frame(warehouse.spark, settings.rule_history)
     concerned = within_periods(endpoints, small_frame(warehouse.spark, periods, PERIOD))
     found = (
         restated(concerned, rules)

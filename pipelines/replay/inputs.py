@@ -26,7 +26,8 @@ from pipelines.settings.proposal import keep_standing_rules
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS, describe_messages
-from pipelines.whatif.levels import as_proposed, changed_kinds, rules_frame
+from pipelines.storage.histories import rules_frame
+from pipelines.whatif.levels import as_proposed, changed_kinds
 from schemas.keys import QUEUE
 
 MILLISECOND = 1000

@@ -1,12 +1,13 @@
 """The histories of rules and catalogs as the tables `priority_rules` and `catalog_history` hold them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple
 from datetime import datetime
 from operator import attrgetter
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.rules.history import RuleVersion
 from pipelines.server.snapshots.history import CatalogFact
@@ -15,8 +16,17 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CATALOG_HISTORY, SNAPSHOTS
 
+RULE = (
+    "instance string, database string, name string, contract string, local_service string, "
+    "remote_service string, level int, valid_from timestamp, valid_to timestamp"
+)
 RuleSnapshots = Mapping[tuple[str, str], Collection[datetime]]
 """When snapshots with rules were taken, by instance and database: a rule that begins then is first seen."""
+
+
+def rules_frame(spark: SparkSession, versions: Iterable[RuleVersion]) -> DataFrame:
+    """Rule versions in the columns of `priority_rules`; few rows."""
+    return small_frame(spark, map(astuple, versions), RULE)
 
 
 def stored_versions(rules: DataFrame) -> list[RuleVersion]:

@@ -1,27 +1,13 @@
 """The levels of endpoints: as recorded, by today's rules, and by the proposed ones."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from operator import attrgetter
 
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.frames import small_frame
 from pipelines.ladder.ladder import STANDING, with_priority
-from pipelines.rules.history import RuleVersion
 from schemas.keys import ENDPOINT_NAMES
 
-RULE = (
-    "instance string, database string, name string, contract string, local_service string, "
-    "remote_service string, level int, valid_from timestamp, valid_to timestamp"
-)
-RULE_COLUMNS = [column.split()[0] for column in RULE.split(", ")]
 OF_KIND = (*ENDPOINT_NAMES, "recorded")
-
-
-def rules_frame(spark: SparkSession, versions: Sequence[RuleVersion]) -> DataFrame:
-    """Rule versions in the columns of `with_priority`; few rows."""
-    return small_frame(spark, map(attrgetter(*RULE_COLUMNS), versions), RULE)
 
 
 def by_today(endpoints: DataFrame, today: DataFrame) -> DataFrame:

@@ -16,16 +16,10 @@ from pipelines.settings.load import Settings
 from pipelines.settings.proposal import Proposal, keep_standing_rules
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.histories import rules_frame
 from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse
-from pipelines.whatif.levels import (
-    as_proposed,
-    by_today,
-    changed_endpoints,
-    changed_kinds,
-    rules_frame,
-    with_cause,
-)
+from pipelines.whatif.levels import as_proposed, by_today, changed_endpoints, changed_kinds, with_cause
 from pipelines.whatif.moves import (
     SCENARIOS,
     group_moves,

@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.rules.history import RuleVersion
-from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
+from pipelines.storage.histories import rules_frame
+from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, with_cause
 from tests.support.frames import assert_same, frame, instant
 
 ENDPOINTS = """
