@@ -105,6 +105,9 @@ def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, s
         message = f"unknown key; {suggest_nearest(str(loc[-1]), _keys_at(shape, loc[:-1]))}"
     else:
         message = _explain(detail, file.text(loc))
+        is_switch = detail["type"] == "model_type" and isinstance(detail["input"], bool)
+        if is_switch and NoneType in get_args(_shape_at(shape, loc)):
+            message += ", or null for none"
     return file.position(loc, key=unknown), file.problem(loc, message, key=unknown)
 
 
@@ -158,17 +161,23 @@ def _plain(number: float) -> str:
 
 def _keys_at(shape: Any, loc: Loc) -> list[str]:
     """Return the keys a mapping at loc may have."""
-    is_item = bool(loc) and isinstance(loc[0], int)
-    shape = _bare(shape, is_list=is_item)
+    fields = _bare(_shape_at(shape, loc), is_list=False).model_fields
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _shape_at(shape: Any, loc: Loc) -> Any:
+    """Return the shape of what is at loc."""
     if not loc:
-        return [field.alias or name for name, field in shape.model_fields.items()]
+        return shape
+    is_item = isinstance(loc[0], int)
+    shape = _bare(shape, is_list=is_item)
     if is_item or get_origin(shape) is dict:
         inner = get_args(shape)[0 if is_item else 1]
     else:
         inner = next(
             field.annotation for name, field in shape.model_fields.items() if loc[0] in (name, field.alias)
         )
-    return _keys_at(inner, loc[1:])
+    return _shape_at(inner, loc[1:])
 
 
 def _bare(shape: Any, *, is_list: bool) -> Any:

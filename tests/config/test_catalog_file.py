@@ -129,7 +129,7 @@ def test_refused(tmp_path: Path, content: str, said: list[str]) -> None:
         {name: Q, activation: {max_queue_readers: -1}}
         => 6:49: queues[0].activation.max_queue_readers: is -1; write 0 or more
         {name: Q, activation: on}
-        => 6:29: queues[0].activation: is on; write a mapping (key: value)
+        => 6:29: queues[0].activation: is on; write a mapping (key: value), or null for none
         {name: Q, event_notification: {timeout_seconds: 0}}
         => 6:55: queues[0].event_notification.timeout_seconds: is 0; write a number above 0
         {name: Q, activation: {status: off}, event_notification: {timeout_seconds: 9}}

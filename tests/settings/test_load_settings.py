@@ -183,6 +183,7 @@ def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path
         recieve: {}              => 6:1: recieve: unknown key; did you mean 'receive'?
         receive: {topp: 1}       => 6:11: receive.topp: unknown key; did you mean 'top'?
         receive: 5               => 6:10: receive: is 5; write a mapping (key: value)
+        activation: off          => 6:13: activation: is off; write a mapping (key: value), or null for none
         receive: {top: 0}        => 6:16: receive.top: is 0; write 1 or more
         receive: {top: true}     => 6:16: receive.top: is true; write a whole number without quotes
 
