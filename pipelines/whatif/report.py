@@ -37,7 +37,7 @@ def report_whatif(answer: WhatIf, *, limit: int) -> dict[str, Any]:
         "answers": answer.answers,
         "summary": sorted(rows, key=_most_moved_first)[:limit],
         "summary_in_all": {"rows": len(rows)},
-        "moved_in_all": dict(moved),
+        "moved_in_all": dict(sorted(moved.items())),
         "largest_moves": largest,
         "largest_moves_in_all": largest_in_all,
         "pairs": pairs,
