@@ -36,6 +36,11 @@ def with_same_columns(frames: Sequence[DataFrame]) -> list[DataFrame]:
     ]
 
 
+def null_of(type: str) -> Column:
+    """A null of a type."""
+    return F.lit(None).cast(type)
+
+
 def row_hash(first: Column, *others: Column) -> Column:
     """A hash of 8 bytes of the columns; nulls are ignored.
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.engine.frames import null_of
 from pipelines.rules.statements import CRITERIA
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
@@ -78,22 +79,22 @@ def _of_queues() -> dict[str, Column]:
         "counts_as": F.col("group_priority"),
         "level": F.col("priority"),
         "since": F.col("arrived_at"),
-        "waits_for": _null("string"),
-        "held_by": _null("string"),
-        "sent_level": _null("int"),
-        "honored": _null("boolean"),
-        "block": _null("bigint"),
-        "status": _null("string"),
+        "waits_for": null_of("string"),
+        "held_by": null_of("string"),
+        "sent_level": null_of("int"),
+        "honored": null_of("boolean"),
+        "block": null_of("bigint"),
+        "status": null_of("string"),
     }
 
 
 def _of_transmission() -> dict[str, Column]:
     return {
-        "queue": _null("string"),
+        "queue": null_of("string"),
         "is_initiator": F.col("sent_by_initiator"),
-        "conversation_group_id": _null("string"),
+        "conversation_group_id": null_of("string"),
         "unit": F.concat("conversation_id", F.col("sent_by_initiator").cast("string")),
-        "receive_number": _null("bigint"),
+        "receive_number": null_of("bigint"),
         "counts_as": F.col("transmit_priority"),
         "level": F.col("transmit_priority"),
         "state": F.when(F.col("forwarded"), "forwarded").otherwise("transmission"),
@@ -106,7 +107,3 @@ def _of_transmission() -> dict[str, Column]:
         "local_service": F.col("from_service"),
         "remote_service": F.col("to_service"),
     }
-
-
-def _null(type: str) -> Column:
-    return F.lit(None).cast(type)

@@ -5,13 +5,13 @@ from datetime import datetime
 from functools import cache, partial
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_queue
-from pipelines.engine.frames import small_frame
+from pipelines.engine.frames import null_of, small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
@@ -164,7 +164,7 @@ def _with_rollbacks(
     received = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).select("message_id").distinct()
     times = materialize(rollbacks(warehouse, received, as_of))
     if times.isEmpty():
-        return rows.withColumns({"times": _null("bigint"), "last_transaction_id": _null("string")})
+        return rows.withColumns({"times": null_of("bigint"), "last_transaction_id": null_of("string")})
     of_queues = times.withColumnRenamed("rollbacks", "times").withColumn("kind", F.lit("receive"))
     return rows.join(of_queues.drop("last_received_at"), ["kind", "message_id"], "left")
 
@@ -173,17 +173,13 @@ def _with_brokers(rows: DataFrame, off: Mapping[tuple[str, str], datetime]) -> D
     """Add `broker_database`, and `broker_off_at` where a snapshot shows that its broker is off."""
     rows = rows.withColumn("broker_database", F.coalesce("held_by", "database"))
     if not off:
-        return rows.withColumn("broker_off_at", _null("timestamp"))
+        return rows.withColumn("broker_off_at", null_of("timestamp"))
     shown = small_frame(
         rows.sparkSession,
         [(*key, seen_at) for key, seen_at in off.items()],
         "instance string, broker_database string, broker_off_at timestamp",
     )
     return rows.join(F.broadcast(shown), ["instance", "broker_database"], "left")
-
-
-def _null(type: str) -> Column:
-    return F.lit(None).cast(type)
 
 
 def _judge(warehouse: Warehouse, settings: Settings, as_of: datetime) -> tuple[DataFrame, DataFrame]:

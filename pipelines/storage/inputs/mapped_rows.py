@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 from pipelines.config.log_mapping import MADE
 from pipelines.config.mapping import HANDLE, Condition, MappedColumn, offset_seconds
 from pipelines.config.model import EventSource
+from pipelines.engine.frames import null_of
 from pipelines.storage.inputs.contract import WIDENED
 from pipelines.storage.inputs.payloads import describe_line
 from pipelines.storage.inputs.text import byte_length, given_text, join_names, parse_value
@@ -158,7 +159,7 @@ def map_rows(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
         if column.name in mapping.columns
     }
     typed = {
-        column.name: _typed(*found[column.name], column) if column.name in found else _nothing(column.type)
+        column.name: _typed(*found[column.name], column) if column.name in found else null_of(column.type)
         for column in mapping.mapped
     }
     time, note = F.col("instant"), F.col("time_note")
@@ -180,7 +181,7 @@ def map_rows(rows: DataFrame, mapping: SourceMapping) -> DataFrame:
         *[value.alias(name) for name, value in {**typed, "event_time": time}.items()],
         "broken",
         join_names(unreadable).alias("unreadable"),
-        _nothing("string").alias("mistyped"),
+        null_of("string").alias("mistyped"),
         F.when(F.col("broken"), F.col("raw")).alias("raw"),
         "time_note",
         payload.alias("payload"),
@@ -235,10 +236,6 @@ def with_numbered_ids(rows: DataFrame, materialize: Callable[[DataFrame], DataFr
     id = F.when(F.col("number") > 1, again).otherwise(F.col("event_id"))
     numbered = several.withColumn("event_id", id).select(*rows.columns)
     return materialize(rows.join(F.broadcast(repeated), row, "left_anti").unionByName(numbered))
-
-
-def _nothing(type: str) -> Column:
-    return F.lit(None).cast(type)
 
 
 def _typed(value: Column, type: str, column: Declared) -> Column:
@@ -313,7 +310,7 @@ def with_instant(
     rows = rows.withColumn("read", written)
     read, instant = F.col("read"), F.col("instant")
     if zone is None and offset is None and not mapping.has_offsets:
-        return rows.withColumns({"instant": read, "time_note": _nothing("string")})
+        return rows.withColumns({"instant": read, "time_note": null_of("string")})
     rows = rows.withColumn("has_offset", read.isNotNull() & has_offset)
     ignored = F.when(F.col("has_offset"), F.lit(ZONE_IGNORED))
     local = F.when(F.unix_micros(read).between(*SHIFTED), read)
