@@ -38,6 +38,9 @@ SINCE = [
         another level
             {ONE}, rule Gold 3 contract=Contract, alter Gold 5 level=9 {CHANGED}
             => rule_changed_since: rule=Gold level=9 was_rule=Gold was_level=3 since=5 messages=1
+        another level, of a rule that is as old as the conversation
+            {ONE}, rule Gold 3 from=0 contract=Contract, alter Gold 5 level=9 {CHANGED}
+            => rule_changed_since: rule=Gold level=9 was_rule=Gold was_level=3 since=5
         a lower level
             {ONE}, rule Gold 3 contract=Contract, alter Gold 5 level=2 {FIRST}
         other criteria
