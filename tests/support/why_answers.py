@@ -1,6 +1,8 @@
-"""Answers to `why` without their texts, and rows with causes."""
+"""Answers of the engine to `why`, and how they differ from those of the model."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
@@ -11,10 +13,12 @@ from pipelines.why.filters import Filters
 from pipelines.why.report import report_why
 from tests.support.factories import Row
 from tests.support.harness import Project
+from tests.support.model.snapshots import Snapshot
+from tests.support.server import Place, Views, snapshots
 
 TOLD = ("sentence", "action", "command")
 CAVEATS = "caveats"
-"""Texts."""
+"""Texts, which the model leaves out."""
 LIMIT = 1_000_000
 
 
@@ -44,3 +48,30 @@ def with_causes(rows: DataFrame) -> DataFrame:
         holds = F.array_contains(F.split("codes", " "), code)
         bits += F.when(holds, bits_of([code])).otherwise(0)
     return rows.withColumn("causes", bits.cast("bigint"))
+
+
+def require_same_answer(found: Row, expected: Row) -> None:
+    """Require that two answers are equal; floats nearly."""
+    assert found.keys() == expected.keys()
+    for name in found:
+        assert _rounded(found[name]) == _rounded(expected[name]), name
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def declare_snapshots(folder: Path, given: Sequence[Snapshot]) -> list[Row]:
+    """Write snapshots, one folder each, and say where they are, as the settings do."""
+    by_moment: dict[datetime, dict[Place, Views]] = {}
+    for each in given:
+        by_moment.setdefault(each.taken_at, {})[each.instance, each.database] = each.views
+    return [
+        declared
+        for taken_at, views in by_moment.items()
+        for declared in snapshots(folder, views, taken_at, "parquet")
+    ]

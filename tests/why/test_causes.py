@@ -1,10 +1,12 @@
 """The causes as they are declared, and their page."""
 
-from pipelines.why.causes import BY_CODE, CAUSES
+from pipelines.why.causes import BY_CODE, CAUSES, CODES
 from pipelines.why.causes.cause import ORDER
+from tests.support.model.why import CODES as CODES_OF_MODEL
 
 
-def test_each_cause_has_a_code_and_those_of_the_order_stand_in_it() -> None:
+def test_the_codes_are_those_of_the_model_in_one_order() -> None:
+    assert tuple(CODES_OF_MODEL) == CODES
     assert len(BY_CODE) == len(CAUSES)
     of_order = tuple(cause.code for cause in CAUSES if cause.severity == ORDER)
     assert of_order == ("outranked", "own_group_first", "older_first", "first_in_line")

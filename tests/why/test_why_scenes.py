@@ -11,8 +11,9 @@ from pipelines.why.cause_bits import codes_of
 from pipelines.why.causes import CODES
 from pipelines.why.explained import explained_rows
 from tests.support.factories import Row
+from tests.support.model.why import why
 from tests.support.random_logs import project_of
-from tests.support.why_answers import answer_of
+from tests.support.why_answers import answer_of, declare_snapshots, require_same_answer
 from tests.support.why_scenes import SCENES
 from tests.support.why_scenes.joined import JoinedScenes, codes_of_scenes, details_of_scenes, join_scenes
 
@@ -33,7 +34,7 @@ def told(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> lis
 
 
 def ask(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
-    declared = joined.declare_snapshots(folder)
+    declared = declare_snapshots(folder, joined.snapshots)
     project = project_of(folder, joined.log, snapshots=declared, activation=joined.activation)
     project.add(joined.log.events)
     project.run(session, joined.log.as_of)
@@ -70,6 +71,11 @@ def test_details_are_literal(told: list[Told]) -> None:
                 if sorted(map(repr, drawn)) != sorted(map(repr, rows)):
                     wrong.append(f"{scene.name}: {code} has {drawn}, not {rows}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_answer_equals_the_model(told: list[Told]) -> None:
+    for each in told:
+        require_same_answer(each.answer, why(each.joined.moment()))
 
 
 def test_every_code_has_scenes_with_it_and_without_it() -> None:

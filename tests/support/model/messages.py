@@ -1,10 +1,10 @@
 """What a message is, from all its events, and in which orders messages stand."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from .vocabulary import DIALOG_TIMER, ERROR, Row, Side, nulls_last, utf8
+from .vocabulary import DIALOG_TIMER, ERROR, SEEN, Row, Side, nulls_last, utf8
 
 EVENT_ORDER = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3}
 ARRIVALS = ("DELIVERED", "RECEIVED")
@@ -72,6 +72,25 @@ class Message:
     @property
     def sent_at(self) -> datetime | None:
         return next((event["event_time"] for event in self.events if event["event_type"] == "SENT"), None)
+
+    def sent_again_at(self, as_of: datetime) -> datetime | None:
+        """When a view shows that its number was given again: it was sent a minute after its last arrival."""
+        before = [each for each in self.events if each["event_time"] < as_of]
+        sent = [each["event_time"] for each in before if each["event_type"] == "SENT" and each.get(SEEN)]
+        arrived = [
+            max(each["event_time"], each.get(SEEN) or each["event_time"])
+            for each in before
+            if each["event_type"] in ARRIVALS
+        ]
+        is_again = sent and arrived and max(sent) > max(arrived) + timedelta(minutes=1)
+        return max(sent) if is_again else None
+
+    def last_sight(self, event_type: str, as_of: datetime) -> Row | None:
+        """The row of the newest view up to as_of that shows it as this event."""
+        sights = [each for each in self.events if each["event_type"] == event_type and each.get(SEEN)]
+        return max(
+            (each for each in sights if each[SEEN] <= as_of), key=lambda each: each[SEEN], default=None
+        )
 
 
 def read_messages(message_events: list[Row]) -> list[Message]:

@@ -10,6 +10,7 @@ from .messages import Message, read_messages
 from .rules import rule_history
 from .vocabulary import (
     ENDS,
+    SEEN,
     Events,
     QueueKey,
     Row,
@@ -42,6 +43,7 @@ class State:
         messages: all of them.
         catalog: the catalog.
         as_of: the moment.
+        pending: receives that have not happened yet, whatever their time.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class State:
         messages: list[Message],
         catalog: Catalog,
         as_of: datetime,
+        pending: Iterable[Row] = (),
     ) -> None:
         self.as_of = as_of
         self.catalog = catalog
         self.messages = messages
         self.known_endpoints = endpoints
         self.without_queue_events = not events.get("queue_events")
+        self._pending = {id(event) for event in pending}
         self.endpoint_events = self._happened(events.get("endpoint_events"))
         self.queue_events = self._happened(events.get("queue_events"))
         self._of_side: dict[Side, list[Row]] = defaultdict(list)
@@ -68,7 +72,12 @@ class State:
                 self._outcomes[transaction_of(event)].add(event["event_type"])
 
     def _happened(self, events: Iterable[Row] | None) -> list[Row]:
-        return sorted((event for event in events or () if event["event_time"] < self.as_of), key=by_time)
+        happened = [
+            event
+            for event in events or ()
+            if event["event_time"] < self.as_of and id(event) not in self._pending
+        ]
+        return sorted(happened, key=by_time)
 
     # Endpoints and groups
 
@@ -144,10 +153,13 @@ class State:
 
     def off_since(self, queue: QueueKey) -> tuple[datetime | None, str]:
         """Since when a queue that is off is so, and what shows it."""
-        since = None
+        offs: list[Row] = []
         for event in self._alterations(queue):
-            since = (since or event["event_time"]) if says_off(event) else None
-        return since, "log" if since else "catalog"
+            offs = [*offs, event] if says_off(event) else []
+        logged = [event["event_time"] for event in offs if not event.get(SEEN)]
+        if logged:
+            return logged[0], "log"
+        return (min(event[SEEN] for event in offs), "snapshot") if offs else (None, "catalog")
 
     # Messages
 
@@ -179,15 +191,22 @@ class State:
     def waits_for_transmission(self, message: Message) -> bool:
         """Sent, not arrived and not dropped, be its sender known or not."""
         sent = message.sent_at is not None and message.sent_at < self.as_of
-        return sent and not self.has_arrived(message) and not self._is_dropped(message)
+        is_here = not self.has_arrived(message) or message.sent_again_at(self.as_of) is not None
+        return sent and is_here and not self._is_dropped(message)
 
     def _is_dropped(self, message: Message) -> bool:
-        """Of a message that has not arrived: whether an end of the sender or the receiver took it."""
-        return any(
-            event["event_type"] in self._dropping(message, side)
+        """Of a message that has not arrived: whether an end of the sender or the receiver took it.
+
+        None did if a transmission queue shows the message afterwards.
+        """
+        ends = [
+            event["event_time"]
             for side in (message.receiver, message.sender)
             for event in self._of_side[side]
-        )
+            if event["event_type"] in self._dropping(message, side)
+        ]
+        shown = [event[SEEN] for event in message.events if event["event_type"] == "SENT" and event.get(SEEN)]
+        return bool(ends) and (not shown or max(shown) <= min(ends))
 
     @staticmethod
     def _dropping(message: Message, side: Side) -> tuple[str, ...]:

@@ -44,7 +44,9 @@ def _sent(state: State) -> list[Queued]:
     for message in state.messages:
         sender = state.endpoint(message.sender)
         if sender and message.sent_at and state.waits_for_transmission(message):
-            queued.append(Queued(message, sender.instance, message.sent_at))
+            queued.append(
+                Queued(message, sender.instance, message.sent_again_at(state.as_of) or message.sent_at)
+            )
     return queued
 
 
@@ -79,7 +81,8 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
     else:
         assert sender is not None
         off = queue_off(state, message)
-        database = off[1] if off else sender.database
+        shown = message.last_sight("SENT", state.as_of)
+        database = shown["database"] if shown else off[1] if off else sender.database
         honored = state.catalog.honors_priority(item.instance, database)
         transmit_priority = DEFAULT_LEVEL if honored is False else sender.priority
         raised = _raised(transmit_priority, state.as_of - sendable_at, starvation)

@@ -14,6 +14,8 @@ def unresolved(state: State) -> list[Row]:
             ("transmission", _not_sendable(state, message)),
         ):
             if reason:
+                if any(event.get("handle_unknown") for event in message.events):
+                    reason = "handle_unknown"
                 row = {"as_of": state.as_of, "kind": kind, "id": message.message_id, "reason": reason}
                 rows.append({**row, **_place(state, message, kind)})
     return rows
@@ -35,7 +37,10 @@ def _not_sendable(state: State, message: Message) -> str | None:
 
 
 def _place(state: State, message: Message, kind: str) -> Row:
-    """The database of its receiving endpoint."""
+    """The view that shows it; else the database of its receiving endpoint."""
+    shown = message.last_sight("DELIVERED" if kind == "receive" else "SENT", state.as_of)
+    if shown:
+        return {**{name: shown[name] for name in ("instance", "database")}, "queue": shown.get("queue")}
     receiver = state.endpoint(message.receiver) if kind == "receive" else None
     place = (receiver.instance, receiver.database) if receiver else (None, None)
     return dict(zip(("instance", "database", "queue"), (*place, None), strict=True))

@@ -18,6 +18,9 @@ Transaction = tuple[str, str]
 DIALOG_TIMER = "/ServiceBroker/DialogTimer"
 ERROR = "/ServiceBroker/Error"
 
+SEEN = "seen_at"
+"""The column that only events made of a snapshot have: its taken_at."""
+
 CREATIONS = {"BEGIN_DIALOG": True, "DIALOG_CREATED": False}
 """Event types that create an endpoint, and whether it is the initiator."""
 

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from tests.support.factories import NOON, Row, by_source
 from tests.support.harness import MARKED, one_log
-from tests.support.server import Place, Views, snapshots
+from tests.support.model.moment import Moment
+from tests.support.model.snapshots import Snapshot
 from tests.support.strategies import Log
 
-from .scene import AS_OF, Scene, Snapshot
+from .scene import AS_OF, Scene
 
 IDS = (*MARKED, "conversation_handle")
 
@@ -33,16 +33,10 @@ class JoinedScenes:
     snapshots: Sequence[Snapshot]
     activation: dict[str, Any] | None
 
-    def declare_snapshots(self, folder: Path) -> list[Row]:
-        """Write the server views, one folder each, and say where they are, as the settings do."""
-        by_moment: dict[datetime, dict[Place, Views]] = {}
-        for each in self.snapshots:
-            by_moment.setdefault(each.taken_at, {})[each.instance, each.database] = each.views
-        return [
-            declared
-            for taken_at, views in by_moment.items()
-            for declared in snapshots(folder, views, taken_at, "parquet")
-        ]
+    def moment(self) -> Moment:
+        """The model's tables."""
+        more = {"snapshots": self.snapshots, "activation_settings": self.activation}
+        return Moment(self.log.events, **self.log.settings, **more)
 
 
 def join_scenes(scenes: Iterable[Scene]) -> list[JoinedScenes]:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database
+from tests.support.model.snapshots import Snapshot
 from tests.support.view_rows import queue
 
-from .scene import ONE, OTHER_SETTINGS, Scene, Snapshot, scenes
+from .scene import ONE, OTHER_SETTINGS, Scene, scenes
 
 FIRST = "=> c1/0: first_in_line"
 NOT_RECEIVED = f"{FIRST}, not_received"

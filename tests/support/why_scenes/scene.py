@@ -3,12 +3,11 @@
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from textwrap import dedent
 from typing import Any
 
 from tests.support.factories import Row, at, catalog, create_rule, endpoint_event, message_event, queue_event
-from tests.support.server import Views
+from tests.support.model.snapshots import Snapshot
 
 AS_OF = at(60)
 BLOCKS = {"fragment_bytes": 100, "fragments": 2}
@@ -16,16 +15,6 @@ OTHER_SETTINGS: dict[str, Any] = {"top": 2, "blocks": BLOCKS, "activation_settin
 """A RECEIVE takes two messages, fragments are sent in blocks, and activation is not computed."""
 ONE = "talk c1, ready c1/0"
 """One conversation begun at noon, one message a minute later; the target endpoint is asked about."""
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """One database at one moment: rows by view."""
-
-    taken_at: datetime
-    instance: str
-    database: str
-    views: Views
 
 
 @dataclass(frozen=True)

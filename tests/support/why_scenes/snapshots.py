@@ -2,9 +2,10 @@
 
 from tests.support import view_rows
 from tests.support.factories import Row, at
+from tests.support.model.snapshots import Snapshot
 from tests.support.snapshot_views import ready, shown, views
 
-from .scene import ONE, Scene, Snapshot, scenes
+from .scene import ONE, Scene, scenes
 
 UNPLACED = [
     *scenes(
