@@ -5,6 +5,7 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.rules import near_names
 from pipelines.rules.near_names import MOST_EDITS, NearNames, count_edits
+from tests.support.model.why_rules import edits, without_blanks
 
 KNOWN = ["InitiatorService", "TargetService", "OrderService", "ReorderService", "Straße", "Queue2", "Queue1"]
 
@@ -30,21 +31,6 @@ def test_near_names_with_their_edits(name: str, near: dict[str, int]) -> None:
 def test_edits_of_half_the_longer_name_are_not_near() -> None:
     for name, other in [("ab", "ac"), ("abcd", "abxy"), ("a", "b"), ("Gold", "God "), ("", "a")]:
         assert NearNames([other]).find(name) == {}
-
-
-def without_blanks(name: str) -> str:
-    """The name without U+0020 and in lower case."""
-    return name.replace(" ", "").lower()
-
-
-def edits(one: str, other: str) -> int:
-    """The Levenshtein distance: insertions, deletions and substitutions of code points."""
-    row = list(range(len(other) + 1))
-    for number, character in enumerate(one, start=1):
-        above, row = row, [number]
-        for place, wanted in enumerate(other, start=1):
-            row.append(min(above[place] + 1, row[place - 1] + 1, above[place - 1] + (character != wanted)))
-    return row[-1]
 
 
 def is_near(name: str, other: str, *, is_in_use: bool = False) -> bool:
