@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.wording import format_count, format_list
+from pipelines.console.wording import format_code, format_count, format_list
 from pipelines.lint.pairs import honor_note
 from pipelines.lint.queued import drain_first
 from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
@@ -245,7 +245,7 @@ def _cover(at: Occurrence, level: int, purpose: str) -> str:
     if row["_step"] is not None and STEPS[row["_step"] - 1] == tuple(map(bool, names)):
         do = f"raise {row['_rule']!r} {purpose}"
         statement = f"USE {quote_name(row['database'])}; {alter_level(row['_rule'], level)}"
-    unknown = [name.replace("_", " ") for name in CRITERIA if not row[name]]
+    unknown = [format_code(name) for name in CRITERIA if not row[name]]
     takes_any = f"; it takes any {format_list(unknown)}, as that is not known" if unknown else ""
     return f"{do}{takes_any}; {KEEP_LEVEL}{_honor(at)}: {statement}"
 
