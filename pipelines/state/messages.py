@@ -159,11 +159,11 @@ def describe_messages(
     Returns:
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it, but
         `message_type` of the latest snapshot that has it, as a restore can give a number again; `sent_at`,
-        the earliest, or when the number was given again, and `arrived_at`, null if it was not sent or did
-        not arrive; `unknown_handle`, its handle in a snapshot if
-        no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
-        latest snapshot that shows it in a transmission queue; and `SHOWN`, the place in the latest snapshot
-        that shows it in a queue, else in a transmission queue, and when: null if none does.
+        when it was sent first, or when the number was given again, and `arrived_at`, null if it was not sent
+        or did not arrive; `unknown_handle`, its handle in a snapshot if no endpoint has that handle, else
+        null; `why_still_here`, the transmission_status in the latest snapshot that shows it in a
+        transmission queue; and `SHOWN`, the place in the latest snapshot that shows it in a queue, else in a
+        transmission queue, and when: null if none does.
 
     The least and the greatest value together cost a third of the earliest one, and agree for most messages.
     """

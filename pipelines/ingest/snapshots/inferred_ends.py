@@ -143,6 +143,8 @@ def infer_message_ends(ledger: Ledger, views: DataFrame, queues: DataFrame) -> D
             F.count(F.when(is_receive(), 1)).alias("takes"),
             sent_again_at().alias("sent_again_at"),
         )
+        # The sight after which the message can be gone from a view: of one whose number was given again,
+        # either sight can be.
         .withColumn("shown", F.when(is_sent_once, F.col("shown_ready")).otherwise(F.least(*SIGHTS)))
         .crossJoin(F.broadcast(newest))
         .where(_is_contradicted("newest"))

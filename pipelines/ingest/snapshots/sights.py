@@ -36,7 +36,7 @@ SAME = (
 """What a view shows of a message."""
 
 PARTS = 16
-"""The messages of a place are compared in so many parts."""
+"""The number of parts into which `store_once` divides the messages of a place."""
 
 STRETCHES = (
     "of_instance string, of_database string, of_place string, first_view timestamp, last_view timestamp"
