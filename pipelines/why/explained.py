@@ -8,26 +8,23 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import UNKNOWN
-from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
+from pipelines.activation.read import ENOUGH
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import null_of, small_frame
-from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import is_in_period
-from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
+from pipelines.questions.names_in_use import known_in_use
 from pipelines.rules.ladder import NO_RULES, ladders_at, ladders_of
 from pipelines.rules.statements import DEFAULT_LEVEL
 from pipelines.server.snapshots.server import ServerSnapshot
 from pipelines.settings.load import Settings
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.histories import stored_versions
-from pipelines.storage.warehouse import Warehouse
 from pipelines.why.cause_bits import codes_of, find_causes
 from pipelines.why.causes.cause import Explained
 from pipelines.why.databases import find_of_databases
-from pipelines.why.level_facts import levels_frame, read_levels
+from pipelines.why.holders import with_endpoints
+from pipelines.why.level_facts import find_levels, levels_frame
 from pipelines.why.monitors import ACTIVATION_OFF, QueueName, shown_monitors, static_reasons
-from pipelines.why.open_rows import placed_rows, read_positions, unresolved_rows, with_endpoints
 from pipelines.why.order import (
     FLAGS,
     Level,
@@ -38,12 +35,11 @@ from pipelines.why.order import (
     without_order,
 )
 from pipelines.why.places import PLACE, Place, Row, place_of
+from pipelines.why.read import PublishedTables
 from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
 from pipelines.why.standing import find_queues_off, find_standing
 from schemas.keys import ENDPOINT_NAMES, QUEUE
-from schemas.ledger import ENDPOINTS
-from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE
 
 OF_CONDITIONS = (
     *FLAGS,
@@ -55,63 +51,54 @@ OF_CONDITIONS = (
 """Columns on which conditions of causes depend, and nothing else: wide rows cost time."""
 
 
-def explained_rows(
-    warehouse: Warehouse,
-    settings: Settings,
-    *,
-    as_of: datetime,
-    materialize: Materialize,
-    is_order_told: bool = True,
-) -> Explained:
+def explained_rows(tables: PublishedTables, settings: Settings, *, is_order_told: bool = True) -> Explained:
     """Find the causes of all open messages at a published as_of.
 
     Args:
-        warehouse: the tables.
+        tables: what to read.
         settings: bindings, monitors and snapshots.
-        as_of: an as_of that was published.
-        materialize: computes a frame once.
         is_order_told: whether causes that only say what is ahead are found, too.
     """
-    catalog = settings.catalog
-    off = queues_off_at(warehouse, as_of)
-    levels = read_levels(warehouse, as_of)
+    catalog, as_of = settings.catalog, tables.as_of
+    off = tables.queues_off()
+    levels = find_levels(tables)
     there = {_name_of(row) for row in levels if row["kind"] == "receive"}
     ready = {_name_of(row) for row in levels if row["kind"] == "receive" and row["is_ready"]}
-    monitors = shown_monitors(warehouse, catalog, as_of)
+    monitors = shown_monitors(tables, catalog)
     is_computed = settings.activation is not None
-    receives = receives_of(warehouse, catalog, ready, monitors, as_of, is_activation_computed=is_computed)
-    verdicts, near = _judge(warehouse, settings, as_of)
+    receives = receives_of(tables, catalog, ready, monitors, is_activation_computed=is_computed)
+    verdicts, near = _judge(tables, settings)
     brokers_off = _brokers_off(settings, as_of)
-    rows = placed_rows(warehouse, as_of)
+    rows = tables.open_messages()
     order: Mapping[Level, LevelOrder] = {}
     has_blocks = False
     if is_order_told:
-        positions = materialize(read_positions(warehouse, as_of))
+        positions = tables.materialize(tables.positions())
         is_in_block = F.col("block").isNotNull()
         # Few nights have blocks, and the plan of their order takes long.
         has_blocks = not positions.where(is_in_block).isEmpty()
         order = find_order(positions.where(~is_in_block) if has_blocks else positions)
         rows = with_own_first(rows, positions)
-    rows = _with_verdicts(with_endpoints(warehouse, rows, as_of), verdicts)
-    of_levels = levels_frame(warehouse, levels, order, receives, monitors, as_of)
+    rows = _with_verdicts(with_endpoints(rows, tables.endpoints()), verdicts)
+    of_levels = levels_frame(tables.spark, levels, order, receives, monitors)
     rows = rows.join(F.broadcast(of_levels), [*PLACE, "counts_as"], "left")
     rows = with_order(rows, has_blocks=has_blocks) if is_order_told else without_order(rows)
-    rows = rows.unionByName(unresolved_rows(warehouse, as_of), allowMissingColumns=True)
+    rows = rows.unionByName(tables.unresolved(), allowMissingColumns=True)
     # Below the union a column of nulls would not be known as one, and each of its conditions computed.
-    rows = _with_brokers(_with_rollbacks(warehouse, rows, as_of, materialize), brokers_off)
-    rows = materialize(_with_causes(rows).drop(*OF_CONDITIONS))
+    rows = _with_brokers(_with_rollbacks(tables, rows), brokers_off)
+    rows = tables.materialize(_with_causes(rows).drop(*OF_CONDITIONS))
     return Explained(
         rows=rows,
         near=near,
-        locks=partial(locks_of, warehouse, catalog, as_of),
+        locks=partial(locks_of, tables, catalog),
         queues_off=off,
         off={format_queue(row): _about_off(row) for row in off},
         of_databases=[
-            *find_of_databases(warehouse, settings, as_of),
+            *find_of_databases(tables, settings),
             *_without_counted(
-                rows, find_standing(warehouse.spark, settings.catalog_history, monitors, brokers_off, as_of)
+                rows, find_standing(tables.spark, settings.catalog_history, monitors, brokers_off, as_of)
             ),
-            *find_queues_off(warehouse, catalog, {*there, *map(_name_of, off)}, as_of),
+            *find_queues_off(tables, catalog, {*there, *map(_name_of, off)}),
         ],
         tasks={queue_text(name): each.tasks_running for name, each in monitors.items()},
         not_activated={
@@ -157,12 +144,9 @@ def _brokers_off(settings: Settings, as_of: datetime) -> dict[tuple[str, str], d
     return {key: each.taken_at for key, each in newest.items() if not each.is_broker_enabled}
 
 
-def _with_rollbacks(
-    warehouse: Warehouse, rows: DataFrame, as_of: datetime, materialize: Materialize
-) -> DataFrame:
+def _with_rollbacks(tables: PublishedTables, rows: DataFrame) -> DataFrame:
     """Add how often messages of queues were rolled back: `times` and `last_transaction_id`, else null."""
-    received = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).select("message_id").distinct()
-    times = materialize(rollbacks(warehouse, received, as_of))
+    times = tables.materialize(tables.rollbacks())
     if times.isEmpty():
         return rows.withColumns({"times": null_of("bigint"), "last_transaction_id": null_of("string")})
     of_queues = times.withColumnRenamed("rollbacks", "times").withColumn("kind", F.lit("receive"))
@@ -182,23 +166,24 @@ def _with_brokers(rows: DataFrame, off: Mapping[tuple[str, str], datetime]) -> D
     return rows.join(F.broadcast(shown), ["instance", "broker_database"], "left")
 
 
-def _judge(warehouse: Warehouse, settings: Settings, as_of: datetime) -> tuple[DataFrame, DataFrame]:
+def _judge(tables: PublishedTables, settings: Settings) -> tuple[DataFrame, DataFrame]:
     """What the rules at T say of the kinds of endpoints, as frames of VERDICTS and NEAR.
 
     Nothing is said of a kind whose rules are not known, or where a name that is not known decides.
     """
     created_at = F.col("created_at")
-    endpoints = warehouse.read_open(ENDPOINTS, as_of).where(created_at < F.lit(as_of))
     grouped = collect_rows(
-        endpoints.groupBy(*ENDPOINT_NAMES).agg(
+        tables.endpoints()
+        .groupBy(*ENDPOINT_NAMES)
+        .agg(
             F.min("priority").alias("lowest"),
             F.min(created_at).alias("first"),
             F.max(created_at).alias("last"),
         )
     )
-    versions = stored_versions(warehouse.read(PRIORITY_RULES))
-    ladders, histories = ladders_at(versions, as_of), ladders_of(versions)
-    known, kinds = settings.known_rules(as_of), []
+    versions = tables.rule_versions()
+    ladders, histories = ladders_at(versions, tables.as_of), ladders_of(versions)
+    known, kinds = settings.known_rules(tables.as_of), []
     for row in grouped:
         instance, database, contract, local, remote = (row[name] for name in ENDPOINT_NAMES)
         kind = instance, database, contract, local, remote
@@ -207,11 +192,11 @@ def _judge(warehouse: Warehouse, settings: Settings, as_of: datetime) -> tuple[D
             kinds.append(HeldKind(kind, row["lowest"], row["first"], row["last"]))
     is_in_use = known_in_use(settings.catalog, grouped)
     near = find_near_misses([each.kind for each in kinds], ladders, is_in_use)
-    near = drop_names_in_use(warehouse, near, as_of)
+    near = tables.without_names_in_use(near)
     verdicts = judge_kinds(kinds, ladders, histories, near)
     return (
-        small_frame(warehouse.spark, verdicts, VERDICTS),
-        small_frame(warehouse.spark, near_rows(near), NEAR),
+        small_frame(tables.spark, verdicts, VERDICTS),
+        small_frame(tables.spark, near_rows(near), NEAR),
     )
 
 

@@ -1,7 +1,6 @@
 """Which open messages are asked about."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -11,10 +10,8 @@ from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.engine.frames import among
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.warehouse import Warehouse
 from pipelines.why.places import Place
 from schemas.keys import QUEUE
-from schemas.ledger import ENDPOINTS
 
 
 @dataclass(frozen=True)
@@ -108,9 +105,7 @@ def find_queues(filters: Filters, rows: DataFrame, catalog: Catalog) -> list[tup
     return found
 
 
-def require_known_names(
-    warehouse: Warehouse, filters: Filters, rows: DataFrame, catalog: Catalog, as_of: datetime
-) -> None:
+def require_known_names(filters: Filters, rows: DataFrame, endpoints: DataFrame, catalog: Catalog) -> None:
     """Refuse a contract or service that neither the catalog nor an endpoint nor a row has.
 
     Raises:
@@ -126,7 +121,6 @@ def require_known_names(
         if name is None or (column != "contract" and name in services):
             continue
         columns = ("contract",) if column == "contract" else ("local_service", "remote_service")
-        endpoints = warehouse.read(ENDPOINTS)
         if any(_has(frame, columns, name) for frame in (rows, endpoints)):
             continue
         every = set(services) if column != "contract" else set()

@@ -6,10 +6,8 @@ from datetime import datetime
 
 from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
-from pipelines.server.snapshots.views import MONITORS
-from pipelines.storage.monitors import DROPPED, activated_between, read_latest_monitors
-from pipelines.storage.snapshots.newest import read_newest_views
-from pipelines.storage.warehouse import Warehouse
+from pipelines.storage.monitors import DROPPED, activated_between
+from pipelines.why.read import PublishedTables
 
 ACTIVATION_OFF = "activation_off"
 RECEIVING = "RECEIVES_OCCURRING"
@@ -46,11 +44,10 @@ class ShownMonitor:
     seen_at: datetime
 
 
-def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> dict[QueueName, ShownMonitor]:
+def shown_monitors(tables: PublishedTables, catalog: Catalog) -> dict[QueueName, ShownMonitor]:
     """The monitors of all queues of which a snapshot up to as_of shows or misses one."""
-    views = read_newest_views(warehouse, MONITORS, as_of)
+    views, rows = tables.monitors()
     readers = {row[:3]: row[4] for row in catalog.monitor_rows() if row[3] == "internal"}
-    rows = read_latest_monitors(warehouse, as_of, views) if views else []
     names = [(row["instance"], row["database"], row["queue"]) for row in rows]
     reasons, found = static_reasons(catalog, names), {}
     for name, row in zip(names, rows, strict=True):
@@ -66,7 +63,7 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> d
             seen_at=row["taken_at"],
         )
     for name, most in readers.items():
-        seen_at, is_complete = views.get(name[:2], (as_of, False))
+        seen_at, is_complete = views.get(name[:2], (tables.as_of, False))
         if name not in found and is_complete:
             found[name] = ShownMonitor(
                 is_dropped=False,

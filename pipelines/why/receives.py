@@ -8,18 +8,15 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.engine.frames import small_frame
 from pipelines.state.endpoints import SIDE, endpoints_at
-from pipelines.state.events_before import events_before, moment_and_id, moment_of
+from pipelines.state.events_before import moment_and_id, moment_of
 from pipelines.state.messages import is_sight_of_message, shown_last
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.snapshots.newest import read_complete_queues
-from pipelines.storage.warehouse import Warehouse
 from pipelines.why.monitors import RECEIVING, QueueName, ShownMonitor, static_reasons
+from pipelines.why.read import PublishedTables
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import ACTIVATION
-from schemas.table import Table
 
 LOOKBACK = timedelta(days=1)
 """Queues without a receive in so long a time are looked up in the whole log."""
@@ -32,22 +29,20 @@ Receives = tuple[datetime | None, datetime | None, str | None, datetime | None, 
 
 
 def receives_of(
-    warehouse: Warehouse,
+    tables: PublishedTables,
     catalog: Catalog,
     queues: Iterable[QueueName],
     monitors: Mapping[QueueName, ShownMonitor],
-    as_of: datetime,
     *,
     is_activation_computed: bool,
 ) -> dict[QueueName, Receives]:
     """What is known of the receives of queues.
 
     Args:
-        warehouse: the tables.
+        tables: what to read.
         catalog: the monitors.
         queues: those that have ready messages.
         monitors: `shown_monitors`.
-        as_of: an as_of that was published.
         is_activation_computed: whether `activation` has the rows of as_of.
 
     Returns:
@@ -58,11 +53,11 @@ def receives_of(
         which no message left the queue, where its monitor is RECEIVES_OCCURRING.
     """
     wanted = sorted(queues)
-    known, last = _last_receives(warehouse, wanted, as_of)
-    reasons = _reasons(warehouse, catalog, wanted, as_of) if is_activation_computed else {}
+    known, last = _last_receives(tables, wanted)
+    reasons = _reasons(tables, wanted) if is_activation_computed else {}
     static = static_reasons(catalog, wanted)
     receiving = [queue for queue in wanted if queue in monitors and monitors[queue].is_receiving]
-    still = _still_queues(warehouse, receiving, as_of)
+    still = _still_queues(tables, receiving)
     found: dict[QueueName, Receives] = {}
     for queue in wanted:
         reason, due_until = static.get(queue), None
@@ -94,13 +89,11 @@ def not_received() -> tuple[Column, Column, Column]:
     return F.coalesce(holds, F.lit(False)), reason, known_since
 
 
-def _still_queues(
-    warehouse: Warehouse, queues: list[QueueName], as_of: datetime
-) -> dict[QueueName, datetime]:
+def _still_queues(tables: PublishedTables, queues: list[QueueName]) -> dict[QueueName, datetime]:
     """The first of the complete views of each queue, up to the newest, between which no message left it."""
     if not queues:
         return {}
-    views = read_complete_queues(warehouse, as_of)
+    views = tables.complete_views_of_queues()
     times = F.min("taken_at").alias("first"), F.max("taken_at").alias("newest")
     taken = {
         (row["instance"], row["database"], row["queue"]): (row["first"], row["newest"])
@@ -110,12 +103,12 @@ def _still_queues(
     if not taken:
         return {}
     newest = small_frame(
-        warehouse.spark,
+        tables.spark,
         [(*queue, last) for queue, (_, last) in taken.items()],
         "instance string, database string, queue string, newest timestamp",
     )
     first = min(each for each, _ in taken.values())
-    shown = warehouse.read_left(MESSAGES, first).where(is_sight_of_message() & F.col("seen_at").isNotNull())
+    shown = tables.left(MESSAGES, first).where(is_sight_of_message() & F.col("seen_at").isNotNull())
     last = (
         F.broadcast(newest)
         .join(shown.drop("queue").withColumnRenamed("shown_queue", "queue"), QUEUE, "inner")
@@ -134,33 +127,26 @@ def _still_queues(
     return {queue: since for queue, since in found.items() if since < taken[queue][1]}
 
 
-def _logged(warehouse: Warehouse, table: Table, as_of: datetime, since: datetime | None) -> DataFrame:
-    """The logged events before as_of, from a moment on."""
-    read = warehouse.read(table) if since is None else warehouse.read_left(table, since)
-    later = F.lit(True) if since is None else F.col("event_time") >= F.lit(since)
-    return events_before(read, as_of).where(F.col("seen_at").isNull() & later)
-
-
 def _last_receives(
-    warehouse: Warehouse, queues: list[QueueName], as_of: datetime
+    tables: PublishedTables, queues: list[QueueName]
 ) -> tuple[set[str], dict[QueueName, datetime]]:
     """The instances whose log has a queue event or a RECEIVED before as_of, and the last receives there.
 
     Snapshots do not count.
     """
-    known, last = _last_since(warehouse, as_of, as_of - LOOKBACK) if queues else (set(), {})
+    known, last = _last_since(tables, tables.as_of - LOOKBACK) if queues else (set(), {})
     if any(queue[0] not in known or queue not in last for queue in queues):
-        known, of_log = _last_since(warehouse, as_of, None)
+        known, of_log = _last_since(tables, None)
         last = {**of_log, **last}
     return known, {queue: moment for queue, moment in last.items() if queue[0] in known}
 
 
 def _last_since(
-    warehouse: Warehouse, as_of: datetime, since: datetime | None
+    tables: PublishedTables, since: datetime | None
 ) -> tuple[set[str], dict[QueueName, datetime]]:
     """The instances that logged such an event, and the last receive of each queue, from a moment on."""
     received = (
-        _logged(warehouse, MESSAGES, as_of, since)
+        tables.logged(MESSAGES, since)
         .where("event_type = 'RECEIVED'")
         .select(
             "conversation_id",
@@ -169,9 +155,8 @@ def _last_since(
             F.col("event_time").alias("received_at"),
         )
     )
-    endpoints = warehouse.read(ENDPOINTS) if since is None else warehouse.read_left(ENDPOINTS, since)
-    of_messages = received.join(endpoints.select(*SIDE, *QUEUE), SIDE, "left").drop(*SIDE)
-    statements = _logged(warehouse, QUEUE_FACTS, as_of, since).select(
+    of_messages = received.join(tables.left(ENDPOINTS, since).select(*SIDE, *QUEUE), SIDE, "left").drop(*SIDE)
+    statements = tables.logged(QUEUE_FACTS, since).select(
         F.col("instance").alias("logged_by"),
         F.when(F.col("event_type") == "RECEIVE", F.col("event_time")).alias("received_at"),
         *QUEUE,
@@ -186,13 +171,12 @@ def _last_since(
     return {row["logged_by"] for row in rows}, last
 
 
-def _reasons(
-    warehouse: Warehouse, catalog: Catalog, queues: list[QueueName], as_of: datetime
-) -> dict[QueueName, tuple[str, datetime]]:
+def _reasons(tables: PublishedTables, queues: list[QueueName]) -> dict[QueueName, tuple[str, datetime]]:
     """Why the monitor as we replay it started no reader, by its last row, and when it checked last."""
-    rows = warehouse.read_as_of(ACTIVATION, as_of)
     last = collect_rows(
-        rows.groupBy(*QUEUE).agg(
+        tables.activation()
+        .groupBy(*QUEUE)
+        .agg(
             F.max("last_check").alias("last_check"),
             F.max_by("mode", "ordinal").alias("mode"),
             F.max_by("occurs", "ordinal").alias("occurs"),
@@ -208,25 +192,24 @@ def _reasons(
     return found
 
 
-def locks_of(warehouse: Warehouse, catalog: Catalog, as_of: datetime, groups: DataFrame) -> DataFrame:
+def locks_of(tables: PublishedTables, catalog: Catalog, groups: DataFrame) -> DataFrame:
     """The transaction whose fact locks each locked group first, and its session.
 
     Args:
-        warehouse: the tables.
+        tables: what to read.
         catalog: the bindings of services to queues.
-        as_of: the instant.
         groups: GROUP of the locked groups, unique.
 
     Returns:
         One row per group: GROUP, `transaction_id`, `session_id`.
     """
-    events = events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of)
-    messages = events_before(warehouse.read_left(MESSAGES, as_of), as_of)
+    events, messages = tables.events(QUEUE_FACTS), tables.events(MESSAGES)
     ended = events.where("event_type in ('COMMIT', 'ROLLBACK')").select(*TRANSACTION).distinct()
-    bindings = small_frame(warehouse.spark, catalog.service_bindings(), BINDINGS)
-    endpoint_events = events_before(warehouse.read_left(ENDPOINT_FACTS, as_of), as_of)
+    bindings = small_frame(tables.spark, catalog.service_bindings(), BINDINGS)
+    endpoint_events = tables.events(ENDPOINT_FACTS)
     # A message in flight may be of any endpoint of its group.
-    endpoints = endpoints_at(warehouse.read_left(ENDPOINTS, as_of), endpoint_events, bindings, as_of=as_of)
+    left = tables.left(ENDPOINTS, tables.as_of)
+    endpoints = endpoints_at(left, endpoint_events, bindings, as_of=tables.as_of)
     naming = (
         events.where("event_type in ('RECEIVE', 'GET_CONVERSATION_GROUP') and transaction_id is not null")
         .where("conversation_group_id is not null")

@@ -21,9 +21,11 @@ from pipelines.why.details import details_of
 from pipelines.why.explained import explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
 from pipelines.why.places import KINDS, PLACE, Place, Row
+from pipelines.why.read import read_published
 from pipelines.why.situation import describe_ahead, describe_places
 from pipelines.why.teller import teller_of
 from pipelines.why.verdict import verdict_sentence
+from schemas.ledger import ENDPOINTS
 
 FIRST = 5
 """Findings to look at first."""
@@ -55,14 +57,14 @@ def report_why(
         PipelineError: nothing has the conversation that a filter names.
     """
     catalog, teller = settings.catalog, teller_of(settings, as_of)
-    with warehouse.materializing() as materialize:
-        found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize)
+    with read_published(warehouse, as_of) as tables:
+        found = explained_rows(tables, settings)
         if filters.conversation is not None:
             conversation = find_conversation(warehouse, filters.conversation, found.rows)
             filters = replace(filters, conversation=conversation)
         queues = find_queues(filters, found.rows, catalog)
-        require_known_names(warehouse, filters, found.rows, catalog, as_of)
-        fitting = found.rows if filters == Filters() else materialize(filters.of(found.rows, queues))
+        require_known_names(filters, found.rows, tables.left(ENDPOINTS, None), catalog)
+        fitting = found.rows if filters == Filters() else tables.materialize(filters.of(found.rows, queues))
         counts = count_causes(fitting, teller)
         situations, causes, ahead = run_concurrently(
             warehouse.spark,
@@ -146,8 +148,8 @@ def first_findings(
     warehouse: Warehouse, settings: Settings, as_of: datetime, *, most: int = FIRST
 ) -> Findings:
     """The findings of a published as_of, without those of the order; see `find_findings`."""
-    with warehouse.materializing() as materialize:
-        found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize, is_order_told=False)
+    with read_published(warehouse, as_of) as tables:
+        found = explained_rows(tables, settings, is_order_told=False)
         return find_findings(settings, found, as_of, most=most)
 
 

@@ -12,9 +12,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queues_off
 from pipelines.server.snapshots.facts import ON, QUEUE as QUEUE_KIND
 from pipelines.server.snapshots.history import CatalogFact
-from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes import CAUSES
 from pipelines.why.causes.cause import ORDER, Cause
 from pipelines.why.causes.readers import NotReceived, QueueOff
@@ -27,6 +25,7 @@ from pipelines.why.monitors import (
     static_reasons,
 )
 from pipelines.why.places import PLACE, Place, Row, place_of
+from pipelines.why.read import PublishedTables
 from schemas.events import QUEUE_FACTS
 from schemas.keys import QUEUE
 
@@ -86,21 +85,19 @@ def find_standing(
 
 
 def find_queues_off(
-    warehouse: Warehouse, catalog: Catalog, waited_for: Collection[QueueName], as_of: datetime
+    tables: PublishedTables, catalog: Catalog, waited_for: Collection[QueueName]
 ) -> list[tuple[Place, Row]]:
     """Find the queues that are off, and those whose activation is off, where no message waits.
 
     Args:
-        warehouse: the tables.
+        tables: what to read.
         catalog: the queues.
         waited_for: queues in which, or for which, messages wait.
-        as_of: the instant.
     """
-    known = small_frame(warehouse.spark, list(catalog.queue_rows()), CATALOG_QUEUES)
-    events = events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of)
+    known = small_frame(tables.spark, list(catalog.queue_rows()), CATALOG_QUEUES)
     off = {
         (row["instance"], row["database"], row["queue"]): row
-        for row in collect_rows(queues_off(known, events))
+        for row in collect_rows(queues_off(known, tables.events(QUEUE_FACTS)))
     }
     found = []
     for name, row in off.items():

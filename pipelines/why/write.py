@@ -10,6 +10,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.explained import explained_rows
 from pipelines.why.places import PLACE, Row, place_of
+from pipelines.why.read import read_published
 from pipelines.why.report import Findings, find_findings, place_row
 from schemas.outputs import FINDINGS, WAITS
 
@@ -29,8 +30,8 @@ def write_findings(
         as_of: the instant.
         is_all_told: as in `find_findings`.
     """
-    with warehouse.materializing() as materialize:
-        found = explained_rows(warehouse, settings, as_of=as_of, materialize=materialize)
+    with read_published(warehouse, as_of) as tables:
+        found = explained_rows(tables, settings)
         findings = find_findings(settings, found, as_of, is_all_told=is_all_told)
         waits = measure_waits(found.rows, as_of)
     warehouse.replace_rows_of(FINDINGS, findings.counted, as_of)

@@ -10,6 +10,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.why.cause_bits import codes_of
 from pipelines.why.causes import CODES
 from pipelines.why.explained import explained_rows
+from pipelines.why.read import read_published
 from tests.support.factories import Row
 from tests.support.model.why import why
 from tests.support.random_logs import project_of
@@ -39,8 +40,8 @@ def ask(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
     project.add(joined.log.events)
     project.run(session, joined.log.as_of)
     warehouse, settings = project.warehouse(session), project.settings()
-    with warehouse.materializing() as materialize:
-        found = explained_rows(warehouse, settings, as_of=joined.log.as_of, materialize=materialize)
+    with read_published(warehouse, joined.log.as_of) as tables:
+        found = explained_rows(tables, settings)
         rows = collect_rows(found.rows.select("instance", "message_id", "causes"))
     coded = [{**row, "codes": codes_of(row["causes"])} for row in rows]
     return Told(joined, coded, answer_of(project, session, joined.log.as_of))
