@@ -128,6 +128,9 @@ def find_leaks(
     is_over = F.col("expires_at") <= at
     reason = F.when(F.col("is_long"), F.col("of_state")).when(is_over, LIFETIME_OVER)
     reason = reason.when(F.col("of_state").isNotNull() & F.col("since").isNull(), SINCE_NOT_KNOWN)
+    # Of all others nothing leaks, and their traffic need not be looked up.
+    is_old = F.lit(False) if days is None else F.col("created_at") <= F.lit(as_of - timedelta(days=days))
+    rows = rows.where(F.col("of_state").isNotNull() | is_over | is_old)
     rows = _with_traffic(rows, message_events, as_of, days, knows_before)
     reason = reason.when(F.col("of_state").isNull(), F.col("idle"))
     since = (
