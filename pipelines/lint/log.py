@@ -79,9 +79,9 @@ def _defaulted(
     total, fell = sum(kind.endpoints for kind in kinds), sum(kind.endpoints for kind in defaulted)
     largest = [f"{kind.endpoints:,} with {format_endpoint(kind.names)}" for kind in defaulted[:LIST_LENGTH]]
     sentence = (
-        f"{fell:,} of {total:,} endpoints of {format_database(database_key)} fit no rule and would get "
-        f"{DEFAULT_LEVEL} today, the default; {'they are' if len(defaulted) <= LIST_LENGTH else 'most are'} "
-        f"{'; '.join(largest)}"
+        f"{fell:,} of {total:,} endpoints of {format_database(database_key)} "
+        f"{'fits' if fell == 1 else 'fit'} no rule and would get {DEFAULT_LEVEL} today, the default; "
+        f"{'these are' if len(defaulted) <= LIST_LENGTH else 'most are'} {'; '.join(largest)}"
     )
     rules = [
         suggested_rule(database_key, _known(kind.names), level)
@@ -91,7 +91,7 @@ def _defaulted(
     note = honor_note(is_honored)
     fix = f"if they are to have another level than {DEFAULT_LEVEL}, add rules for them{note}"
     if rules:
-        fix += "; this is the level that their other ends have:\n" + "\n".join(rules)
+        fix += "; by their names, their other ends have this level:\n" + "\n".join(rules)
     return Finding(code, code.severity, database_key, None, None, sentence, fix)
 
 
@@ -104,13 +104,23 @@ def _known(names: Names) -> Names:
 def _other_ends(
     databases: Mapping[DatabaseKey, Ladder], log: LogEndpoints, kinds: Sequence[EndpointCount]
 ) -> list[int | None]:
-    """Return the level that most of the other ends of each kind have from a rule; None where none has."""
+    """Return the level that most of the other ends of each kind have from a rule; None where none has.
+
+    The other ends of a kind have the same names, the other way round. They are in the nearest databases that
+    have such endpoints: other servers may have the same names.
+    """
     levels: list[int | None] = []
     for kind in kinds:
         counted: dict[int, int] = defaultdict(int)
-        for other in log.by_names.get(mirror_names(kind.names), ()):
+        for other in _nearest(kind, log.by_names.get(mirror_names(kind.names), ())):
             rule = databases.get(other.database_key, NO_RULES).decide(other.names)
             if rule is not None:
                 counted[rule.level] += other.endpoints
         levels.append(min(counted, key=lambda level: (-counted[level], level), default=None))
     return levels
+
+
+def _nearest(kind: EndpointCount, others: Sequence[EndpointCount]) -> Sequence[EndpointCount]:
+    """Those of its own database, else of its own instance, else all."""
+    here = [other for other in others if other.database_key == kind.database_key]
+    return here or [other for other in others if other.instance == kind.instance] or others

@@ -5,6 +5,7 @@ the remote service is. As in `lint_redundant`, only endpoints with the names of 
 of each end: both rules still decide if all other names are taken away.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -13,12 +14,14 @@ from pipelines.console.wording import LIST_LENGTH, format_criteria, format_datab
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, join_names, mirror_names
-from pipelines.rules.statements import DEFAULT_LEVEL, NAME_LENGTH, STEPS, SourceLocation
+from pipelines.rules.statements import DEFAULT_LEVEL, NAME_LENGTH, STEPS, SourceLocation, name_problem
 from pipelines.rules.tsql_script import create_statement, quote_name
 from pipelines.settings.rule_sources import KnownRules
 
 _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 """A CREATE does not say when it takes effect."""
+DIGEST_LENGTH = 8
+"""Characters of the digest at the end of a name that was cut."""
 
 
 def lint_pairs(
@@ -176,13 +179,23 @@ def honor_note(is_honored: bool | None) -> str:
     return "; for what the database sends it does not count, as its HONOR_BROKER_PRIORITY is off"
 
 
+def _name_rule(names: Names) -> str:
+    """A name that no rule with other criteria gets; a long one is cut, and ends in a digest of the whole."""
+    name = " ".join(each or "ANY" for each in names)
+    if name_problem(name, NAME_LENGTH) is None:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:DIGEST_LENGTH]
+    # A character outside the basic plane is two for the server; half of one is left out.
+    cut = name.encode("utf-16-le")[: 2 * (NAME_LENGTH - DIGEST_LENGTH - 1)]
+    return f"{cut.decode('utf-16-le', 'ignore')} {digest}"
+
+
 def suggested_rule(database_key: DatabaseKey, names: Names, level: int) -> str:
     """Return USE and CREATE BROKER PRIORITY for endpoints with these names, which make the rule's name.
 
     A database without a name needs no USE.
     """
     instance, database = database_key
-    name = " ".join(each for each in names if each is not None)[: NAME_LENGTH // 2]
-    rule = RuleVersion(instance, database, name, *names, level, _ANY_MOMENT)
+    rule = RuleVersion(instance, database, _name_rule(names), *names, level, _ANY_MOMENT)
     use = f"USE {quote_name(database)}; " if database else ""
     return f"{use}{create_statement(rule)}".rstrip()

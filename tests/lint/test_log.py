@@ -160,12 +160,17 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
         f"'C5', {services}; 4 with contract 'C4', {services}; 3 with contract 'C3', {services}"
     )
     assert finding.fix.startswith(
-        "if they are to have another level than 5, add rules for them; this is the level that their other "
-        "ends have:\nUSE [A]; CREATE BROKER PRIORITY [C5 Init Target]\n"
+        "if they are to have another level than 5, add rules for them; by their names, their other ends have "
+        "this level:\nUSE [A]; CREATE BROKER PRIORITY [C5 Init Target]\n"
     )
     # The other end of C5 has 8 from a rule; the others have none.
     found = re.findall(r"CONTRACT_NAME = \[(\w+)\]|PRIORITY_LEVEL = (\d+)", finding.fix)
     assert found == [("C5", ""), ("", "8")]
+    # A server with the same names elsewhere is no other end, where the own one has it.
+    far = create("Far", "C5 * *", 9, ("I2", "B"))
+    with_far = [*log, kind("C5 Target Init", 30, ("I2", "B"))]
+    nearest = against(create("C", "C * *", 7), create("Other", "C5 * *", 8, I_B), far, log=with_far)
+    assert next(found for found in nearest if found.database_key == I_A).fix == finding.fix
     [finding] = against(create("C", "C * *", 7), log=log[:6], honors={I_A: False})
     assert finding.fix.endswith("it does not count, as its HONOR_BROKER_PRIORITY is off")
 
@@ -181,6 +186,18 @@ def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) 
     assert against(*read.statements, log=[odd]) == []
     [rule] = history_of(*read.statements).versions
     assert (rule.database, *rule.triple) == ("A", *odd.names)
+
+
+def test_names_of_offered_rules_differ_where_their_criteria_do() -> None:
+    """A name is cut to the 128 characters of a sysname, of which one outside the basic plane has two."""
+    long = ["\U0001f427" * 40 + "n" * 60 + end for end in ("", "n", "nn")]
+    log = [EndpointCount(*I_A, contract, "Init", "Target", 3) for contract in long]
+    log += [EndpointCount(*I_B, contract, "Target", "Init", 3) for contract in long]
+    of_b = create("B", "* * *", 6, I_B)
+    [finding] = against(of_b, log=log)
+    found = re.findall(r"PRIORITY \[(.+)\]", finding.fix)
+    assert len(set(found)) == len(long)
+    assert {len(name.encode("utf-16-le")) // 2 for name in found} == {128}
 
 
 NAMED = ("x", "y", "z")
