@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
 from pipelines.console.wording import (
+    LIST_LENGTH,
     count_unmatched,
     format_count,
     format_database,
@@ -74,8 +75,11 @@ def _unsent(rows: DataFrame, stopped: Sequence[tuple[Place, Row]]) -> list[str]:
         return []
     counted = rows.where("kind = 'transmission'").where(has_any(codes)).groupBy("instance").count()
     largest = sorted(collect_rows(counted), key=lambda row: (-row["count"], row["instance"]))
-    of = format_list([f"{format_count(row['count'], 'message')} of {row['instance']}" for row in largest])
-    return [f"{of} can't be sent"]
+    told = [f"{format_count(row['count'], 'message')} of {row['instance']}" for row in largest]
+    if len(told) > LIST_LENGTH:
+        messages = sum(row["count"] for row in largest)
+        told = [f"{format_count(messages, 'message')} of {format_count(len(told), 'instance')}"]
+    return [f"{format_list(told)} can't be sent"]
 
 
 def _unplaced(stopped: Sequence[tuple[Place, Row]]) -> list[str]:

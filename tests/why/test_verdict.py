@@ -67,3 +67,27 @@ def test_a_database_without_messages_is_stopped_too(draw: Draw) -> None:
     assert verdict(draw, *findings, where="false") == (
         "Service Broker is off in SQL1.A and SQL1.B. All conversations of SQL1.B are gone."
     )
+
+
+def test_many_instances_are_counted(draw: Draw) -> None:
+    rows = with_causes(
+        draw(
+            """
+            kind         | instance | message_id | codes               | today_rule
+            transmission | S1       | a          | transmission_status | -
+            transmission | S2       | b          | transmission_status | -
+            transmission | S3       | c          | transmission_status | -
+            transmission | S4       | d          | transmission_status | -
+            """
+        )
+    )
+    told = {}
+    for most in (3, 4):
+        findings = [
+            (("transmission", f"S{number}", "", ""), cause("transmission_status", STOPPED, 1))
+            for number in range(1, most + 1)
+        ]
+        few = rows.where(f"instance <= 'S{most}'")
+        told[most] = verdict_sentence(Catalog.model_validate(catalog()), few, findings, AS_OF)
+    assert told[3] == "1 message of S1, 1 message of S2 and 1 message of S3 can't be sent."
+    assert told[4] == "4 messages of 4 instances can't be sent."
