@@ -37,11 +37,9 @@ def test_the_number_is_that_of_the_kind_that_the_sentence_names() -> None:
     cause = BY_CODE["more_specific_rule"]
     several = occurrence("receive", {**WON, "messages": 6}, {**WON, "messages": 4}, messages=10)
     assert cause.sentence(several) == (
-        "6 of 10 messages have the level of rule 'Plain' (3, step 1), which goes before rule 'Gold' (9, step "
-        "3) (and 4 messages of other kinds)"
+        "for 6 of 10 messages rule 'Plain' (3, step 1) goes before rule 'Gold' (9, step 3) (and 4 messages "
+        "of other kinds)"
     )
-    alone = occurrence("receive", {**WON, "messages": 1}, messages=1)
-    assert cause.sentence(alone).startswith("1 message has the level of rule 'Plain'")
 
 
 @pytest.mark.parametrize(("kind", "is_told"), [("receive", False), ("transmission", True)])
@@ -65,7 +63,7 @@ def test_what_waits_to_be_sent_is_not_lost_with_its_conversation() -> None:
     ("messages", "poison", "first"),
     [
         (0, None, "turn it on, if it is to receive: USE [B]"),
-        (2, None, "look in the error log whether five rollbacks turned it off"),
+        (2, None, "look in the error log, and for the event Broker:Queue Disabled, "),
         (2, "c1/0", "first mend the reader of message c1/0"),
     ],
 )
@@ -160,7 +158,7 @@ def test_a_queue_that_is_off_holds_messages_in_it_and_for_it() -> None:
 def test_a_level_of_which_nothing_is_known_is_an_example() -> None:
     row = {**BARE, "_rule": None, "_step": None, "_today": 5, "messages": 1}
     action = BY_CODE["no_rule"].action(occurrence("receive", row, messages=1))
-    assert action.startswith("add a rule if they are to go first (level 9 is an example); ")
+    assert action.startswith("add a rule if it is to go first (level 9 is an example); ")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +224,8 @@ def test_activation_is_turned_on_where_a_procedure_reads(
 ) -> None:
     at = occurrence("receive", {"instance": "SQL1", "database": "B", "queue": "Q"}, messages=1)
     at = replace(at, teller=replace(at.teller, procedure_of=lambda *_: procedure))
-    alter = "USE [B]; ALTER QUEUE [Q] WITH ACTIVATION (STATUS = ON)"
+    turned = [f"ALTER QUEUE [Q] WITH ACTIVATION (STATUS = {each})" for each in ("OFF", "ON")]
+    alter = "; ".join(["USE [B]", *turned])
     assert split_action(BY_CODE[code].action(at))[1] == (alter if is_altered else "")
 
 
@@ -237,3 +236,81 @@ def test_activation_may_be_off_where_another_program_reads() -> None:
         "turn its activation on, unless another program is to read the queue: USE [B]; ALTER QUEUE [Q] WITH "
         "ACTIVATION (STATUS = ON)"
     )
+
+
+def test_one_message_is_told_as_one() -> None:
+    bare = {**BARE, **OTHER, "_rule": None, "_step": None, "_today": 5, "messages": 1}
+    rule = {"instance": "SQL1", "database": "A", "rule": "Gold", "level": 9, "was_level": 5, "since": None}
+    place = {"kind": "receive", "instance": "SQL1", "database": "B", "queue": "Q"}
+    told: dict[str, tuple[Row, str]] = {
+        "other_side_only": (bare, "as no rule of SQL1.B fits its endpoint;"),
+        "no_rule": (bare, "while others beside it have a higher level by a rule"),
+        "rule_newer_than_endpoint": (
+            rule,
+            "1 message of 1 conversation has level 5: rule 'Gold' would give 9",
+        ),
+        "rule_changed_since": (rule, "other rules held when this conversation began"),
+        "honor_off": (bare, "to be sent as if at level 5; its own is higher"),
+        "own_group_first": (place, "behind earlier messages of its own conversation group"),
+    }
+    for code, (row, said) in told.items():
+        assert said in BY_CODE[code].sentence(occurrence("receive", {**row, "messages": 1}, messages=1)), code
+
+
+@pytest.mark.parametrize("code", ["outranked", "older_first"])
+@pytest.mark.parametrize("kind", ["receive", "transmission"])
+def test_a_level_helps_new_conversations_alone(code: str, kind: str) -> None:
+    """And what is sent only where its database honors priorities."""
+    action = BY_CODE[code].action(occurrence(kind, {**BARE, "messages": 1}, messages=2))
+    assert "; conversations that exist keep their level" in action
+    assert ("if their database honors priorities" in action) == (kind == "transmission")
+
+
+def test_of_messages_that_were_rolled_back_one_is_named() -> None:
+    row = {"message_id": "c1/0", "times": 5, "last_transaction_id": "t5", **OF_GROUP}
+    sentence = BY_CODE["rolled_back"].sentence
+    one = occurrence("receive", {**row, "messages": 1}, messages=1)
+    assert sentence(one) == (
+        "1 message was received and rolled back: message c1/0 5 times, last by transaction t5"
+    )
+    assert "rolled back: most often message c1/0 5 times" in sentence(replace(one, messages=3))
+
+
+@pytest.mark.parametrize(
+    ("transaction", "session", "said"),
+    [
+        (None, None, "find the session that holds the group (sys.dm_tran_locks)"),
+        ("t1", None, "find the session of that transaction (sys.dm_tran_session_transactions)"),
+        ("t1", 52, "see what that session does"),
+    ],
+)
+def test_the_session_that_holds_a_group(transaction: str | None, session: int | None, said: str) -> None:
+    row = {"conversation_group_id": "g", "transaction_id": transaction, "session_id": session, "messages": 1}
+    assert BY_CODE["group_locked"].action(occurrence("receive", row, messages=1)).startswith(said)
+
+
+def test_what_is_not_matched_is_told_by_its_largest_kind() -> None:
+    kinds = [
+        {"instance": "SQL1", "database": "B", "local_service": "Nowhere", "messages": 2},
+        {"instance": None, "database": None, "local_service": None, "messages": 1},
+    ]
+    sentence = BY_CODE["service_not_in_catalog"].sentence
+    missing = "not matched to a queue: the catalog has no queue for the service"
+    assert sentence(occurrence("unresolved", *kinds, messages=3)) == (
+        f"2 of 3 messages are {missing} (service Nowhere in SQL1.B) (and 1 message of other kinds)"
+    )
+    assert sentence(occurrence("unresolved", kinds[1], messages=1)) == f"1 message is {missing}"
+
+
+def test_texts_of_the_server_end_as_a_sentence_does() -> None:
+    texts = [{"text": "It is off.", "messages": 2}, {"text": "It is gone.", "messages": 1}]
+    assert BY_CODE["transmission_status"].sentence(occurrence("transmission", *texts, messages=3)) == (
+        "3 messages wait to be sent, and the server says why (2 of them): It is off; 1 with other texts"
+    )
+
+
+def test_a_copy_of_a_database_gets_a_broker_of_its_own() -> None:
+    at = occurrence("receive", {"instance": "SQL1", "database": "B]", "messages": 1}, messages=1)
+    words, statement = split_action(BY_CODE["broker_disabled"].action(at))
+    assert "takes SET NEW_BROKER, which ends all its conversations; else turn it on" in words
+    assert statement == "ALTER DATABASE [B]]] SET ENABLE_BROKER"

@@ -25,8 +25,12 @@ STOPPED, BLOCKED, MISCONFIGURED, ORDER = SEVERITIES = ("stopped", "blocked", "mi
 HOLDER = ENDPOINT_NAMES
 OF_ENDPOINT = {"instance": "endpoint_instance", "database": "endpoint_database"}
 """Where the holding endpoint is, by the columns of `with_endpoints`."""
-OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
-"""Verbs for one message, by those for several."""
+OF_ONE = {
+    **{"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"},
+    **{"they are": "it is", "their": "its", "them": "it"},
+}
+"""Words about one message, by those about several."""
+KEEP_LEVEL = "conversations that exist keep their level"
 STATEMENT = re.compile(r"(?:USE \[|ALTER DATABASE \[).*", re.DOTALL)
 """The statement of an action."""
 
@@ -128,7 +132,11 @@ class Occurrence:
     def count(self, verb: str = "") -> str:
         """How many messages there are, with a verb that is given for several."""
         counted = format_count(self.messages, "message")
-        return f"{counted} {OF_ONE[verb] if self.messages == 1 else verb}" if verb else counted
+        return f"{counted} {self.word(verb)}" if verb else counted
+
+    def word(self, of_several: str) -> str:
+        """A word about the messages, which is given for several."""
+        return OF_ONE[of_several] if self.messages == 1 else of_several
 
     def count_first(self, verb: str = "") -> str:
         """How many messages are of the first row of details, with a verb that is given for several."""
@@ -237,11 +245,12 @@ def format_statement(row: Row, level: int) -> str:
     return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))
 
 
-def alter_queue(at: Occurrence) -> str:
-    """USE and ALTER QUEUE, with the schema if a snapshot shows it."""
+def alter_queue(at: Occurrence, *changes: str) -> str:
+    """USE, and an ALTER QUEUE for each change, with the schema if a snapshot shows it."""
     instance, database, queue = (at.first[name] for name in QUEUE)
     name = quote_queue(queue, at.teller.schema_of_queue(instance, database, queue))
-    return f"USE {quote_name(database)}; ALTER QUEUE {name}"
+    altered = [f"ALTER QUEUE {name} WITH {change}" for change in changes]
+    return "; ".join([f"USE {quote_name(database)}", *altered])
 
 
 def split_action(action: str) -> tuple[str, str]:

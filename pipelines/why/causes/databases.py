@@ -36,8 +36,8 @@ class BrokerDisabled(Cause):
     def action(self, at: Occurrence) -> str:
         database = quote_name(at.first["database"])
         return (
-            "turn it on, which waits until no other session uses the database; in a copy that stays beside "
-            "its original, SET NEW_BROKER in place of ENABLE_BROKER, which ends all its conversations: "
+            "a copy that stays beside its original takes SET NEW_BROKER, which ends all its conversations; "
+            "else turn it on, which waits until no other session uses the database: "
             f"ALTER DATABASE {database} SET ENABLE_BROKER"
         )
 

@@ -11,6 +11,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.questions.open_messages import NAMES
 from pipelines.storage.collect import collect_rows
 from pipelines.why.causes.cause import (
+    KEEP_LEVEL,
     ORDER,
     Cause,
     Explained,
@@ -64,9 +65,10 @@ class Outranked(Ahead):
         return "messages with a higher level"
 
     def action(self, at: Occurrence) -> str:
+        honored = ", if their database honors priorities" if at.is_sent else ""
         return (
-            "if they are to go first, raise their level by a rule, or lower that of the others; priorities "
-            "whatif shows what a rule changes"
+            f"if {at.word('they are')} to go first, raise {at.word('their')} level by a rule, or lower that "
+            f"of the others{honored}; {KEEP_LEVEL}; priorities whatif shows what a rule changes"
         )
 
 
@@ -75,7 +77,7 @@ class OwnGroupFirst(Cause):
 
     One reader at a time holds a group. Messages of a conversation are sent in order.
 
-    To do: split the work into more conversations, each begun without RELATED_CONVERSATION.
+    To do: split the work into more conversations, each in a group of its own.
     """
 
     code = "own_group_first"
@@ -92,7 +94,7 @@ class OwnGroupFirst(Cause):
     def sentence(self, at: Occurrence) -> str:
         unit = {"receive": "conversation group", "transmission": "conversation"}
         own = unit.get(at.kind or "", "conversation or conversation group")
-        return f"{at.count('wait')} behind earlier messages of their own {own}"
+        return f"{at.count('wait')} behind earlier messages of {at.word('their')} own {own}"
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
@@ -106,8 +108,8 @@ class OwnGroupFirst(Cause):
                 "split the work into more conversations"
             )
         return (
-            "one reader at a time serves a group; if several are to serve it, split the work into more "
-            "conversations, each begun without RELATED_CONVERSATION"
+            "one reader at a time serves a group; if several readers are to share the work, split it into "
+            "more conversations, each in a group of its own"
         )
 
 
@@ -132,16 +134,13 @@ class OlderFirst(Ahead):
 
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
-            return (
-                "messages are sent one after the other; look at the network, or raise the level of those "
-                "that are to go first, if their database honors priorities"
-            )
-        if at.kind is None:
-            return (
-                "serve the queue faster, and for sending look at the network; or raise the level of those "
-                "that are to go first"
-            )
-        return "serve the queue faster, or raise the level of those that are to go first"
+            faster = "messages are sent one after the other; look at the network"
+        elif at.kind is None:
+            faster = "serve the queue faster, and for sending look at the network"
+        else:
+            faster = "serve the queue faster"
+        honored = ", if their database honors priorities" if at.is_sent else ""
+        return f"{faster}; or raise the level of those that are to go first{honored}; {KEEP_LEVEL}"
 
 
 class FirstInLine(Cause):
@@ -173,8 +172,7 @@ class FirstInLine(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         if at.is_sent:
-            still = "it is" if at.messages == 1 else "they are"
-            return f"{at.count()} would be sent next; no log says why {still} still there"
+            return f"{at.count()} would be sent next; no log says why {at.word('they are')} still there"
         if at.kind is None:
             return f"{at.count('are')} the first ones to be received or sent"
         return f"the next RECEIVE would take {at.count()}"
@@ -182,8 +180,8 @@ class FirstInLine(Cause):
     def action(self, at: Occurrence) -> str:
         if at.is_sent:
             return (
-                "look at the network, the routes and the far instance; a capture has the server's reason "
-                "(transmission_status)"
+                "look at the network, the routes and the far instance; a later capture may have the server's "
+                "reason (transmission_status)"
             )
         if at.kind is None:
             return (
@@ -193,7 +191,7 @@ class FirstInLine(Cause):
         if at.details and not at.first.get("_is_activated", True) and not tasks:
             return (
                 "activation of the queue is off, so no reader is started: turn it on, unless another program "
-                f"is to read it: {alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+                f"is to read it: {alter_queue(at, 'ACTIVATION (STATUS = ON)')}"
             )
         if tasks == 0:
             return "no activated task runs: see why none is started, and what else reads the queue"

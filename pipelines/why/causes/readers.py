@@ -39,7 +39,8 @@ SILENCE = {
 }
 """Why nothing was received, by the reason of `not_received`."""
 UNKNOWN_POISON = (
-    "look in the error log whether five rollbacks turned it off: the same message would do it again; then "
+    "look in the error log, and for the event Broker:Queue Disabled, whether five rollbacks turned it off: "
+    "the same message would do it again; then "
 )
 OFF = "off_name string, off_instance string, off_database string, off_queue string, poison_message_id string"
 
@@ -77,6 +78,11 @@ class GroupLocked(Cause):
     def action(self, at: Occurrence) -> str:
         if at.first["transaction_id"] is None:
             return "find the session that holds the group (sys.dm_tran_locks), and let it commit"
+        if at.first["session_id"] is None:
+            return (
+                "find the session of that transaction (sys.dm_tran_session_transactions); the group is free "
+                "once it commits or rolls back"
+            )
         return "see what that session does; the group is free once it commits or rolls back"
 
 
@@ -90,9 +96,9 @@ class OfReaders(Cause):
 class MonitorDropped(OfReaders):
     """A snapshot shows the monitor of the queue in state DROPPED, and no other one: it starts no reader.
 
-    Not where the catalog or a snapshot says that activation of the queue is off.
+    Not where activation of the queue is known to be off.
 
-    To do: turn its activation on again, and look whether a monitor appears ("sys.dm_broker_queue_monitors").
+    To do: turn its activation off and on, and see whether a monitor appears ("sys.dm_broker_queue_monitors").
     Where an event notification calls a program, see whether it is still there ("sys.event_notifications").
     """
 
@@ -112,7 +118,7 @@ class MonitorDropped(OfReaders):
         if at.teller.procedure_of(*[at.first[name] for name in QUEUE]) is None:
             return (
                 "see whether the event notification that calls its program is still there "
-                "(sys.event_notifications), or turn its activation on again if a procedure reads it"
+                "(sys.event_notifications), or turn its activation off and on if a procedure reads it"
             )
         return _turn_on_again(at)
 
@@ -141,7 +147,7 @@ class QueueOff(Cause):
 
     Five rollbacks in a row turn a queue off ("Poison Message Detection"); the details name the message.
 
-    To do: take that message out, or mend its reader, then turn the queue on.
+    To do: mend the reader of that message, then turn the queue on.
     """
 
     code = "queue_off"
@@ -182,11 +188,10 @@ class QueueOff(Cause):
 
     def action(self, at: Occurrence) -> str:
         if not at.messages:
-            return f"turn it on, if it is to receive: {alter_queue(at)} WITH STATUS = ON"
+            return f"turn it on, if it is to receive: {alter_queue(at, 'STATUS = ON')}"
         poison = at.first["poison_message_id"]
-        mend = f"first mend the reader of message {poison}, or take that message out, else it turns the queue"
-        first_do = f"{mend} off again; then " if poison else UNKNOWN_POISON
-        return f"{first_do}{alter_queue(at)} WITH STATUS = ON"
+        mend = f"first mend the reader of message {poison}, else it turns the queue off again; then "
+        return f"{mend if poison else UNKNOWN_POISON}{alter_queue(at, 'STATUS = ON')}"
 
     def command(self, at: Occurrence) -> tuple[str, ...]:
         return ("waiting",)
@@ -229,7 +234,7 @@ class NotReceived(OfReaders):
         if queue["reason"] == "activation_off":
             return (
                 "turn its activation on, unless another program is to read the queue: "
-                f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
+                f"{alter_queue(at, 'ACTIVATION (STATUS = ON)')}"
             )
         if queue["reason"] == "receives_occurring":
             return (
@@ -268,8 +273,9 @@ class RolledBack(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         message = at.first
+        which = "message" if at.messages == 1 else "most often message"
         return (
-            f"{at.count('were')} received and rolled back: message {message['message_id']} "
+            f"{at.count('were')} received and rolled back: {which} {message['message_id']} "
             f"{format_count(message['times'], 'time')}, last by transaction {message['last_transaction_id']}"
         )
 
@@ -321,5 +327,6 @@ class TooManyTasks(OfReaders):
 
 
 def _turn_on_again(at: Occurrence) -> str:
-    alter = f"{alter_queue(at)} WITH ACTIVATION (STATUS = ON)"
-    return f"turn its activation on again, and look whether a monitor appears: {alter}"
+    # It is a change from off to on that starts procedures.
+    alter = alter_queue(at, "ACTIVATION (STATUS = OFF)", "ACTIVATION (STATUS = ON)")
+    return f"turn its activation off and on, and look whether a monitor appears: {alter}"

@@ -10,6 +10,7 @@ from pipelines.rules.statements import CRITERIA, DEFAULT_LEVEL, STEPS
 from pipelines.rules.tsql_script import alter_criterion, alter_level, quote_name
 from pipelines.why.causes.cause import (
     HOLDER,
+    KEEP_LEVEL,
     MISCONFIGURED,
     OF_ENDPOINT,
     Cause,
@@ -23,7 +24,6 @@ from pipelines.why.causes.cause import (
 from pipelines.why.places import Row
 from pipelines.why.rules import KIND
 
-KEEP_LEVEL = "conversations that exist keep their level"
 NEW_LEVEL = 9
 """The level in a proposed statement where no other endpoint shows one: an example."""
 OF_CHANGE = {
@@ -54,8 +54,8 @@ class RuleNewerThanEndpoint(Cause):
         rule = at.first
         began = _began(at, rule, "began", "was first seen")
         return (
-            f"{_hold(at)}: rule {rule['rule']!r} would give {rule['level']}, but it {began}, after these "
-            f"conversations{at.more()}"
+            f"{_hold(at)}: rule {rule['rule']!r} would give {rule['level']}, but it {began}, after "
+            f"{_conversations(at)}{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -76,7 +76,7 @@ class RuleChangedSince(Cause):
     def sentence(self, at: Occurrence) -> str:
         rule = at.first
         what = f"rule {rule['rule']!r}" if rule["rule"] else "the default"
-        change = "other rules held when the conversations began"
+        change = f"other rules held when {_conversations(at)} began"
         if rule["since"]:
             change = f"the rules {_began(at, rule, 'changed', 'were first seen so')}"
         return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more()}"
@@ -151,7 +151,7 @@ class OtherSideOnly(Cause):
         other = queue_text([ends["other_instance"], ends["other_database"]])
         return (
             f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} "
-            f"{_fits(ends)} their endpoint{_when(ends)}; the other endpoint, in {other}, has "
+            f"{_fits(ends)} {at.word('their')} endpoint{_when(ends)}; the other endpoint, in {other}, has "
             f"{ends['other_level']} by {ends['other_rule']!r}{at.more()}"
         )
 
@@ -187,17 +187,17 @@ class MoreSpecificRule(Cause):
     def sentence(self, at: Occurrence) -> str:
         rules = at.first
         return (
-            f"{at.count_first('have')} the level of rule {rules['winning_rule']!r} "
-            f"({rules['winning_level']}, step {rules['winning_step']}), which goes before rule "
-            f"{rules['rule']!r} ({rules['level']}, step {rules['step']}){at.more()}"
+            f"for {at.count_first()} rule {rules['winning_rule']!r} ({rules['winning_level']}, step "
+            f"{rules['winning_step']}) goes before rule {rules['rule']!r} ({rules['level']}, step "
+            f"{rules['step']}){at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
         rule = at.first
         alter = alter_level(rule["winning_rule"], rule["level"])
         return (
-            f"if they are to go first, raise {rule['winning_rule']!r}; {KEEP_LEVEL}{_honor_of_sent(at)}: "
-            f"USE {quote_name(rule['database'])}; {alter}"
+            f"if {at.word('they are')} to go first, raise {rule['winning_rule']!r}; "
+            f"{KEEP_LEVEL}{_honor_of_sent(at)}: USE {quote_name(rule['database'])}; {alter}"
         )
 
 
@@ -220,12 +220,13 @@ class NoRule(Cause):
     def sentence(self, at: Occurrence) -> str:
         return (
             f"{at.count_first('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(at.first)} "
-            f"{_fits(at.first)}{_when(at.first)}, while others beside them have a higher level by a rule"
-            f"{at.more()}"
+            f"{_fits(at.first)}{_when(at.first)}, while others beside {at.word('them')} have a higher level "
+            f"by a rule{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
-        return _cover(at, NEW_LEVEL, f"if they are to go first (level {NEW_LEVEL} is an example)")
+        purpose = f"if {at.word('they are')} to go first (level {NEW_LEVEL} is an example)"
+        return _cover(at, NEW_LEVEL, purpose)
 
 
 def _fits(row: Row) -> str:
@@ -270,6 +271,10 @@ def _hold(at: Occurrence) -> str:
     if counted == at.count():
         counted += f" of {format_count(at.conversations, 'conversation')}"
     return f"{counted} {verb} level {at.first['was_level']}"
+
+
+def _conversations(at: Occurrence) -> str:
+    return "this conversation" if at.conversations == 1 else "these conversations"
 
 
 def _began(at: Occurrence, rule: Row, began: str, seen: str) -> str:

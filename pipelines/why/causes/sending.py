@@ -37,8 +37,9 @@ class HonorOff(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         return (
-            f"{at.count_first('wait')} to be sent as if at level {DEFAULT_LEVEL}; their own is higher, but "
-            f"HONOR_BROKER_PRIORITY is off in {format_database_of(at.first)}{at.more('databases')}"
+            f"{at.count_first('wait')} to be sent as if at level {DEFAULT_LEVEL}; {at.word('their')} own is "
+            "higher, but HONOR_BROKER_PRIORITY is off in "
+            f"{format_database_of(at.first)}{at.more('databases')}"
         )
 
     def action(self, at: Occurrence) -> str:
@@ -71,9 +72,12 @@ class TransmissionStatus(Cause):
     def sentence(self, at: Occurrence) -> str:
         first = at.first
         others = at.messages - first["messages"]
-        more = f"; {others:,} with other texts" if others else ""
-        of_first = f" ({first['messages']:,} of them)" if others else ""
-        return f"{at.count('wait')} to be sent, and the server says why{of_first}: {first['text']}{more}"
+        if not others:
+            return f"{at.count('wait')} to be sent, and the server says why: {first['text']}"
+        return (
+            f"{at.count('wait')} to be sent, and the server says why ({first['messages']:,} of them): "
+            f"{first['text'].removesuffix('.')}; {others:,} with other texts"
+        )
 
     def action(self, at: Occurrence) -> str:
         return "do what the text of the server asks for, on this side or at the far one"

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from pipelines.console.wording import format_database
 from pipelines.questions.unresolved import MISSING
 from pipelines.why.causes.cause import HOLDER, OF_ENDPOINT, STOPPED, Cause, Occurrence, same
 
@@ -15,9 +16,11 @@ class Unplaced(Cause):
     to_do: ClassVar[str]
 
     def sentence(self, at: Occurrence) -> str:
-        service = at.first["local_service"]
-        of_service = f" (service {service})" if service else ""
-        return f"{at.count('are')} not matched to a queue: {MISSING[self.code]}{of_service}"
+        service, instance = at.first["local_service"], at.first["instance"]
+        known = [f"service {service}"] if service else []
+        known += [f"in {format_database((instance, at.first['database'] or ''))}"] if instance else []
+        of = f" ({' '.join(known)})" if known else ""
+        return f"{at.count_first('are')} not matched to a queue: {MISSING[self.code]}{of}{at.more()}"
 
     def action(self, at: Occurrence) -> str:
         return self.to_do
