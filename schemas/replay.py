@@ -8,7 +8,11 @@ QUEUE_COLUMNS = (
     required("database", "string", "database"),
     required("queue", "string", "queue"),
 )
-CALIBRATED = required("calibrated", "boolean", "false: the replay does not follow the log here")
+CALIBRATED = optional(
+    "calibrated",
+    "boolean",
+    "false: the replay does not follow the log here; null: captures are too far apart to tell",
+)
 LEVEL = required("level", "int", "level in the scenario")
 WAITING = "of the wait from arrival to RECEIVE, ms; null if unserved"
 
@@ -71,10 +75,12 @@ REPLAY_CALIBRATION = Table(
                 ("difference", "replayed less logged"),
             )
         ],
+        optional("width", "double", "most between two captures that show a receive, ms; null if none does"),
         required(
             "verdict",
             "string",
-            "calibrated, off (p50 or p95 beyond a tenth and 50 ms, or one-sided) or unknown (neither known)",
+            "calibrated, off (p50 or p95 beyond a tenth and 50 ms, or one-sided), unknown (neither known) or "
+            "too_wide (width beyond both)",
         ),
         CALIBRATED,
     ),

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.materialize import Materialize
 from pipelines.replay.messages import (
     DESCRIPTION,
     arriving_messages,
     counts_for_medians,
+    first_receipts,
+    is_within,
     messages_of_period,
     ready_messages,
     receivers,
@@ -42,12 +44,16 @@ class Sources:
         catalog: where services are.
         backlog: the backlog at the start of the period.
         queues: (instance, database, queue) of the queues that are played, unique.
+        complete: complete views of endpoints, as for `find_fates`.
+        bindings: the queues of services at all times, as for `find_fates`.
     """
 
     ledger: Ledger
     catalog: Catalog
     backlog: Backlog
     queues: DataFrame
+    complete: DataFrame
+    bindings: DataFrame
 
 
 def replay_inputs(
@@ -72,12 +78,9 @@ def replay_inputs(
     with_levels = _with_levels(
         with_work.withColumnRenamed("priority", "level"), existing, request, materialize
     )
-    received = ledger.message_events.where(
-        _within(period) & F.expr("event_type = 'RECEIVED' and inferred is null")
-    )
     return Inputs(
         messages=materialize(with_levels),
-        first_received=received.groupBy("message_id").agg(F.min("event_time").alias("first_received_at")),
+        first_received=first_receipts(ledger, around, sources.complete, sources.bindings, period),
         filtered_receipts=first_filtered_receipts(ledger, ended, existing, period),
         ledger=ledger,
         locks=now_open.locks,
@@ -94,7 +97,7 @@ def _messages_with_work(
 
     Both are mostly the same messages, so a large frame is joined once.
     """
-    arrivals = ledger.message_events.where(F.col("event_type").isin(*ARRIVALS) & _within(period))
+    arrivals = ledger.message_events.where(F.col("event_type").isin(*ARRIVALS) & is_within(period))
     ids = (
         arrivals.select("message_id")
         .unionByName(work.where(counts_for_medians(period)).select("message_id"))
@@ -114,8 +117,3 @@ def _with_levels(
     changed = materialize(changed_kinds(receivers, rules, as_if=request.as_if))
     levels = as_proposed(receivers, changed, as_if=request.as_if)
     return messages.join(levels.select(*SIDE, F.col("priority").alias("proposed")), SIDE)
-
-
-def _within(period: Period) -> Column:
-    time = F.col("event_time")
-    return (time >= F.lit(period.start)) & (time < F.lit(period.end))

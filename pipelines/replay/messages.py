@@ -9,11 +9,13 @@ from pipelines.replay.request import Period
 from pipelines.schedules.orders import Catalog
 from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves, with_queue
 from pipelines.state.events_before import events_before
+from pipelines.state.fates import RECEIVED, find_fates
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import TRANSACTION
 from schemas.keys import QUEUE
 
 RECEIVE = [*TRANSACTION, "event_time"]
+IS_LOGGED = "event_type = 'RECEIVED' and inferred is null"
 KIND = [*QUEUE, "contract", "message_type"]
 
 
@@ -132,6 +134,54 @@ def messages_of_period(messages: DataFrame, period: Period) -> DataFrame:
     return messages.where(is_played).withColumn("ready_at", ready_at).drop("from_at", "is_ready")
 
 
+def first_receipts(
+    ledger: Ledger, receivers: DataFrame, complete: DataFrame, bindings: DataFrame, period: Period
+) -> DataFrame:
+    """When messages were first received in the period.
+
+    Args:
+        ledger: the rows that can matter, with events of any time.
+        receivers: `receivers`.
+        complete: as for `find_fates`.
+        bindings: as for `find_fates`.
+        period: the period that is played.
+
+    Returns:
+        One row per message_id: `first_received_at`, and `width`: null if the log has it. Else one capture
+        shows the message and the next one lacks it: it was received in the middle between the two, which are
+        `width` microseconds apart. If it may have been dropped, `first_received_at` is null.
+    """
+    received = ledger.message_events.where("event_type = 'RECEIVED'")
+    logged = received.where("inferred is null").where(is_within(period))
+    first_logged = logged.groupBy("message_id").agg(F.min("event_time").alias("logged_at"))
+    missing = (
+        received.where("inferred and not_before is not null")
+        .groupBy("message_id", "conversation_id", "sent_by_initiator")
+        .agg(F.min("seen_at").alias("by"), F.min_by("not_before", "seen_at").alias("since"))
+    )
+    gone = with_receivers(missing, receivers)
+    fates = find_fates(gone, complete, ledger.endpoint_events, bindings)
+    begin, width = F.unix_micros("since"), F.unix_micros("by") - F.unix_micros("since")
+    middle = F.timestamp_micros(begin + F.floor(width / F.lit(2)))
+    shown = gone.join(fates, "message_id").select(
+        "message_id", "fate", middle.alias("middle"), width.alias("width")
+    )
+    first = first_logged.join(shown.where(is_within(period, "middle")), "message_id", "full")
+    return first.select(
+        "message_id",
+        F.coalesce("logged_at", F.when(F.col("fate") == RECEIVED, F.col("middle"))).alias(
+            "first_received_at"
+        ),
+        F.when(F.col("logged_at").isNull(), F.col("width")).alias("width"),
+    )
+
+
+def is_within(period: Period, name: str = "event_time") -> Column:
+    """Whether a moment is in the period that is played."""
+    time = F.col(name)
+    return (time >= F.lit(period.start)) & (time < F.lit(period.end))
+
+
 def services(ledger: Ledger, outcomes: DataFrame, *, materialize: Materialize) -> DataFrame:
     """The work on each message that was received: the sum of its shares.
 
@@ -149,7 +199,7 @@ def services(ledger: Ledger, outcomes: DataFrame, *, materialize: Materialize) -
     transaction without outcome do not count.
     """
     # A RECEIVED that is inferred from a snapshot has no known time.
-    receipts = ledger.message_events.where("event_type = 'RECEIVED' and inferred is null")
+    receipts = ledger.message_events.where(IS_LOGGED)
     receipts = receipts.select("message_id", *RECEIVE).distinct()
     if not ledger.has_queue_events:
         shares = receipts.withColumn("share", F.lit(0).cast("bigint"))

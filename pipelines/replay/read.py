@@ -21,13 +21,16 @@ from pipelines.replay.tables import ReplayTables, make_tables
 from pipelines.replay.timeline import ORDER, PLAYED, timeline
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.settings.load import Settings
+from pipelines.state.fates import ARE_BINDINGS
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.pruned_days import require_left, start_of
 from pipelines.storage.published import published_as_of, read_published_runs
+from pipelines.storage.snapshots.newest import read_complete_endpoints
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.outputs import CATALOG_HISTORY
 
 log = logging.getLogger(__name__)
 NUMBERED = "queue_number int, instance string, database string, queue string"
@@ -108,7 +111,14 @@ def _read_sources(
     catalog = catalog_frames(warehouse, settings)
     backlog = read_backlog(warehouse, catalog, period.start, materialize, has_queue_events=has_queue_events)
     since = _earliest_moment(warehouse, backlog.messages, period)
-    return Sources(read_ledger(warehouse, since, has_queue_events=has_queue_events), catalog, backlog, queues)
+    return Sources(
+        read_ledger(warehouse, since, has_queue_events=has_queue_events),
+        catalog,
+        backlog,
+        queues,
+        complete=read_complete_endpoints(warehouse),
+        bindings=warehouse.read(CATALOG_HISTORY).where(ARE_BINDINGS),
+    )
 
 
 def _earliest_moment(warehouse: Warehouse, waiting: DataFrame, period: Period) -> datetime:

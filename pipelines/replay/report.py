@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from pyspark.sql import functions as F
+
 from pipelines.replay.request import ReplayRequest
-from pipelines.replay.tables import ReplayTables
+from pipelines.replay.tables import OFF, TOO_WIDE, UNKNOWN, ReplayTables, find_verdicts
 from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
 
 STOPS_HELPING = 0.02
 """One more reader that shortens percentile 95 by less than this share does not help."""
-CALIBRATED, OFF, UNKNOWN = "calibrated", "off", "unknown"
 _queue = itemgetter(*QUEUE)
 FIGURES = ("served", "wait_p50", "wait_p95", "at_least")
 
@@ -28,7 +29,8 @@ def report_replay(
         limit: rows of each part.
     """
     waits = collect_rows(tables.by_recorded_level)
-    verdicts = _verdicts(collect_rows(tables.calibration.select(*QUEUE, "verdict")))
+    verdicts = {_queue(row): row["verdict"] for row in collect_rows(find_verdicts(tables.calibration))}
+    [widest] = collect_rows(tables.calibration.agg(F.max("width").alias("width")))
     names = {_queue(row) for row in waits}
     rows = collect_rows(tables.queues.orderBy(*QUEUE, "scenario"))
     queues = [row for row in rows if _queue(row) in names]
@@ -44,8 +46,9 @@ def report_replay(
         "drained": request.drain,
         "calibration": {
             "queues": len(verdicts),
-            **{name: list(verdicts.values()).count(name) for name in (OFF, UNKNOWN)},
+            **{name: list(verdicts.values()).count(name) for name in (OFF, UNKNOWN, TOO_WIDE)},
         },
+        "widest_seconds": None if widest["width"] is None else widest["width"] / 1000,
         "has_queue_events": has_queue_events,
         "messages": sum(row["messages"] for row in actual),
         "estimated": sum(row["estimated"] for row in actual),
@@ -58,17 +61,6 @@ def report_replay(
         "queues": queues[:limit],
         "curve": [row for row in curve if _queue(row) in _first_queues(curve, limit)],
         "enough": [_enough(rows) for rows in _by_queue(curve)][:limit],
-    }
-
-
-def _verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], str]:
-    """The verdict of each queue: off if one of its levels is, unknown if all are."""
-    by_queue: dict[tuple[str, ...], set[str]] = {}
-    for row in rows:
-        by_queue.setdefault(_queue(row), set()).add(row["verdict"])
-    return {
-        queue: OFF if OFF in of_levels else UNKNOWN if of_levels == {UNKNOWN} else CALIBRATED
-        for queue, of_levels in by_queue.items()
     }
 
 

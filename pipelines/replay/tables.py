@@ -21,6 +21,9 @@ MILLISECOND = 1000
 TENTH, CLOSE = 10, 50 * MILLISECOND
 """A percentile is off if it differs by more than a tenth and by more than 50 ms: short waits vary."""
 BY_LEVEL = ["scenario", *QUEUE, "level"]
+CALIBRATED, OFF, UNKNOWN, TOO_WIDE = "calibrated", "off", "unknown", "too_wide"
+"""Whether the scenario actual follows the log: unknown without figures, too_wide if captures show receives in
+intervals that are too wide."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +70,21 @@ def make_tables(
     )
     main = rows.where("not of_curve")
     by_level = materialize(waits(main, BY_LEVEL))
-    logged = waits(_logged(inputs, period), [*QUEUE, "level"])
-    compared = materialize(calibration(logged, by_level.where("scenario = 'actual'"), [*QUEUE, "level"]))
-    is_off = F.count(F.when(F.col("verdict") == "off", 1)) > 0
-    verdicts = materialize(compared.groupBy(*QUEUE).agg((~is_off).alias("is_calibrated")))
+    of_level = [*QUEUE, "level"]
+    in_log = _logged(inputs, period)
+    widths = in_log.groupBy(*of_level).agg(F.max("width").alias("width"))
+    logged = waits(in_log, of_level).join(widths, of_level)
+    compared = materialize(calibration(logged, by_level.where("scenario = 'actual'"), of_level))
+    verdicts = materialize(find_verdicts(compared))
 
     def finish(table: Table, frame: DataFrame) -> DataFrame:
         """The columns of the table, with the verdict of each queue."""
-        with_verdicts = frame.join(F.broadcast(verdicts), QUEUE, "left").withColumn(
-            "calibrated", F.coalesce("is_calibrated", F.lit(True))
+        of_queue, is_off = F.col("of_queue"), F.col("of_queue") == OFF
+        follows = F.when(of_queue.isNull() | (of_queue != TOO_WIDE), ~F.coalesce(is_off, F.lit(False)))
+        with_verdicts = frame.join(
+            F.broadcast(verdicts.withColumnRenamed("verdict", "of_queue")), QUEUE, "left"
         )
-        return materialize(with_verdicts.select(*table.names))
+        return materialize(with_verdicts.withColumn("calibrated", follows).select(*table.names))
 
     totals = named.where("message_id is null")
     recorded = inputs.messages.select("message_id", "level")
@@ -94,13 +101,14 @@ def make_tables(
 
 
 def _logged(inputs: Inputs, period: Period) -> DataFrame:
-    """The messages with their wait in the log, to the first RECEIVED of the period."""
+    """The messages with their wait in the log, to the first RECEIVED of the period, and its `width`."""
     arrived, until = F.unix_micros("arrived_at"), F.least("ended_at", F.lit(period.end))
     messages = inputs.messages.join(inputs.first_received, "message_id", "left")
     return messages.select(
         *QUEUE,
         "level",
         "estimated",
+        "width",
         (F.unix_micros("first_received_at") - arrived).alias("wait"),
         (F.unix_micros(until) - arrived).alias("so_far"),
     )
@@ -125,6 +133,7 @@ def _calibration(compared: DataFrame) -> DataFrame:
             for name in ("logged", "replayed", "difference")
             for rank in (50, 95)
         }
+        | {"width": milliseconds("width")}
     )
 
 
@@ -198,16 +207,16 @@ def calibration(logged: DataFrame, replayed: DataFrame, key: Sequence[str]) -> D
     """Compare the replay with the log.
 
     Args:
-        logged: `waits` of the log, by queue and level.
+        logged: `waits` of the log, by queue and level, and `width`, the largest; null if none has one.
         replayed: `waits` of the scenario actual, by the same key; both have the same messages.
         key: the columns of queue and level.
 
     Returns:
-        One row per key: messages; logged, replayed and difference of p50 and p95 in microseconds;
-        `verdict`: calibrated, off or unknown.
+        One row per key: messages; logged, replayed and difference of p50 and p95, and width, in microseconds;
+        `verdict`: too_wide if a width is more than the difference may be, else calibrated, off or unknown.
     """
     joined = logged.select(
-        *key, "messages", *[F.col(f"p{rank}").alias(f"logged_p{rank}") for rank in (50, 95)]
+        *key, "messages", "width", *[F.col(f"p{rank}").alias(f"logged_p{rank}") for rank in (50, 95)]
     ).join(
         replayed.select(*key, *[F.col(f"p{rank}").alias(f"replayed_p{rank}") for rank in (50, 95)]), [*key]
     )
@@ -216,12 +225,32 @@ def calibration(logged: DataFrame, replayed: DataFrame, key: Sequence[str]) -> D
     )
     ours, theirs = F.col("replayed_p50"), F.col("logged_p50")
     is_unknown = ours.isNull() & theirs.isNull()
-    verdict = F.when(_is_off(50) | _is_off(95), "off").when(is_unknown, "unknown").otherwise("calibrated")
+    is_wide = _is_beyond(F.col("width"), 50) | _is_beyond(F.col("width"), 95)
+    verdict = (
+        F.when(is_wide, TOO_WIDE)
+        .when(_is_off(50) | _is_off(95), OFF)
+        .when(is_unknown, UNKNOWN)
+        .otherwise(CALIBRATED)
+    )
     return compared.withColumn("verdict", verdict)
+
+
+def find_verdicts(calibration: DataFrame) -> DataFrame:
+    """The `verdict` of each queue: off or too_wide if one of its levels is, unknown if all are."""
+    found = {name: F.max((F.col("verdict") == name).cast("int")) > 0 for name in (OFF, TOO_WIDE, CALIBRATED)}
+    of_queue = F.lit(UNKNOWN)
+    for name in reversed(found):
+        of_queue = F.when(found[name], name).otherwise(of_queue)
+    return calibration.groupBy(*QUEUE).agg(of_queue.alias("verdict"))
 
 
 def _is_off(rank: int) -> Column:
     ours, theirs = F.col(f"replayed_p{rank}"), F.col(f"logged_p{rank}")
-    by = F.abs(F.col(f"difference_p{rank}"))
-    differs = (by > F.lit(CLOSE)) & (by * F.lit(TENTH) > theirs)
-    return (ours.isNull() != theirs.isNull()) | F.coalesce(differs, F.lit(False))
+    differs = (ours.isNotNull() & theirs.isNotNull()) & _is_beyond(F.abs(F.col(f"difference_p{rank}")), rank)
+    return (ours.isNull() != theirs.isNull()) | differs
+
+
+def _is_beyond(by: Column, rank: int) -> Column:
+    """Whether a length is more than a tenth of the percentile in the log, and than 50 ms."""
+    theirs = F.coalesce(F.col(f"logged_p{rank}"), F.lit(0))
+    return F.coalesce((by > F.lit(CLOSE)) & (by * F.lit(TENTH) > theirs), F.lit(False))

@@ -66,7 +66,7 @@ class Inputs:
 
     Attributes:
         messages: `messages.with_service`, with the levels `level` and `proposed`.
-        first_received: message_id, `first_received_at` of the messages that were received in the period.
+        first_received: `first_receipts`.
         filtered_receipts: `transactions.first_filtered_receipts`.
         ledger: its endpoint events have the moves, its queue events turn queues on and off.
         locks: `OpenTransactions.locks`.

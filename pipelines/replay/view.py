@@ -13,7 +13,7 @@ ASSUMED = (
     "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
     "work on each takes as long as in the log."
 )
-FOLLOWS = {"calibrated": "yes", "off": "no", "unknown": "not known"}
+FOLLOWS = {"calibrated": "yes", "off": "no", "unknown": "not known", "too_wide": "not known"}
 """Whether the scenario actual follows the log, by verdict."""
 MILLISECONDS = 1000
 
@@ -140,6 +140,11 @@ def _trust(report: Mapping[str, Any]) -> str:
     trust = "the period is empty, so nothing can be compared with the log"
     if report["from"] != report["to"]:
         trust = describe_calibration(**report["calibration"])
+    if (widest := report["widest_seconds"]) is not None:
+        trust += (
+            "; a receive that only captures show counts in the middle between two of them, which are up to "
+            f"{format_wait(widest)} apart"
+        )
     if not report["has_queue_events"]:
         trust += (
             "; the log has no queue events, so it does not say how long work takes: what was received takes "
@@ -153,16 +158,18 @@ def _trust(report: Mapping[str, Any]) -> str:
     return trust
 
 
-def describe_calibration(queues: int, off: int, unknown: int) -> str:
+def describe_calibration(queues: int, off: int, unknown: int, too_wide: int) -> str:
     """Tell in how many queues the scenario actual follows the log."""
     of = format_count(queues, "queue")
     if off:
         told = f"the replay does not follow the log in {off:,} of {of}, so mistrust the figures there"
-    elif not unknown:
+    elif not unknown and not too_wide:
         return f"the replay follows the log in all of {of}"
     else:
-        told = f"the replay follows the log in {queues - unknown:,} of {of}"
-    return f"{told}; in {unknown:,} of {of} nothing can be compared with the log" if unknown else told
+        told = f"the replay follows the log in {queues - unknown - too_wide:,} of {of}"
+    if unknown:
+        told += f"; in {unknown:,} of {of} nothing can be compared with the log"
+    return f"{told}; in {too_wide:,} of {of} captures are too far apart to tell" if too_wide else told
 
 
 def print_replay(report: Mapping[str, Any]) -> None:

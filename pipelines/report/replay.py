@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.replay.tables import OFF, TOO_WIDE, UNKNOWN, find_verdicts
 from pipelines.replay.view import WAITS, describe_calibration
 from pipelines.report.cells import format_name
 from pipelines.report.tables import PageData, PageTable, read_table
@@ -11,7 +12,7 @@ from schemas.keys import QUEUE
 from schemas.replay import REPLAY_CALIBRATION, REPLAY_MESSAGES, REPLAY_WAITS
 
 WAITS_SHOWN = 200
-VERDICTS = 3
+VERDICTS = 4
 LEVELS = 10
 SCENARIOS = 2
 STEPS = 100
@@ -30,7 +31,7 @@ def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
     """
     messages = answers.read(REPLAY_MESSAGES)
     waits = answers.read(REPLAY_WAITS)
-    of_queues = _find_verdicts(answers.read(REPLAY_CALIBRATION))
+    of_queues = find_verdicts(answers.read(REPLAY_CALIBRATION))
     verdicts = of_queues.groupBy("verdict").agg(F.count(F.lit(1)).alias("queues"))
     place = _find_longest_waiting(messages)
     none = PageTable((), [], 0)
@@ -53,7 +54,7 @@ def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
     return {
         "replay_waits": read_table(
             waits.join(F.broadcast(of_queues), QUEUE, "left")
-            .withColumn("verdict", F.coalesce("verdict", F.lit("unknown")))
+            .withColumn("verdict", F.coalesce("verdict", F.lit(UNKNOWN)))
             .select(*WAITS.keys),
             order=[*map(F.col, QUEUE), F.desc("level"), F.col("scenario")],
             limit=WAITS_SHOWN,
@@ -62,14 +63,6 @@ def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
         "replay_place": PageTable(QUEUE, [list(place.values())] if place else [], 1 if place else 0),
         **of_place,
     }
-
-
-def _find_verdicts(calibration: DataFrame) -> DataFrame:
-    """The `verdict` of each queue: off if one of its levels is, unknown if all are."""
-    verdict = F.col("verdict")
-    is_off, is_known = (F.max(test.cast("int")) > 0 for test in (verdict == "off", verdict != "unknown"))
-    of_queue = F.when(is_off, "off").when(is_known, "calibrated").otherwise("unknown")
-    return calibration.groupBy(*QUEUE).agg(of_queue.alias("verdict"))
 
 
 def _find_longest_waiting(messages: DataFrame) -> dict[str, str] | None:
@@ -123,7 +116,8 @@ def _compute_lengths(messages: DataFrame) -> DataFrame:
 def describe_verdicts(data: PageData) -> str:
     """Say how far the scenario actual follows the log."""
     queues = {row["verdict"]: row["queues"] for row in data.rows("replay_verdicts")}
-    told = describe_calibration(sum(queues.values()), queues.get("off", 0), queues.get("unknown", 0))
+    counts = [queues.get(name, 0) for name in (OFF, UNKNOWN, TOO_WIDE)]
+    told = describe_calibration(sum(queues.values()), *counts)
     return f"{told[:1].upper()}{told[1:]}."
 
 

@@ -157,10 +157,17 @@ def test_hourly_captures_in_one_night_and_in_a_night_each(tmp_path: Path) -> Non
 
 
 def _of_last_hour(project: Simulated) -> dict[str, list[Row]]:
-    """The tables; a closed endpoint keeps the queue that its service had when it closed."""
+    """The tables; rows say whether they are closed, as the day is that of the night which closed them.
+
+    A closed endpoint keeps the queue that its service had when it closed.
+    """
     tables = {
-        name: [row for row in rows if row.get("as_of", HOURS[-1]) == HOURS[-1]]
+        name: [_without_day(row) for row in rows if row.get("as_of", HOURS[-1]) == HOURS[-1]]
         for name, rows in project.comparable().items()
     }
     endpoints = [{**row, "queue": None} if row["closed_on"] else row for row in tables["endpoints"]]
     return {**tables, "endpoints": endpoints}
+
+
+def _without_day(row: Row) -> Row:
+    return {**row, "closed_on": row["closed_on"] is not None} if "closed_on" in row else row

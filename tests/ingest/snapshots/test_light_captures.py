@@ -70,3 +70,16 @@ def test_leaks_name_the_full_capture_that_they_use(project: CaptureProject) -> N
     said = project.lines("leaks", "--as-of", LATER.isoformat())
     assert said[0] == "SQL1, 1 database: the endpoints of the full capture of 2026-11-20T12:00:00Z."
     assert project.ask("leaks", "--as-of", NEXT_FULL.isoformat())["full_captures"] == []
+
+
+def test_a_replay_takes_the_middle_between_two_captures(project: CaptureProject) -> None:
+    """They are too far apart to say whether it follows the log."""
+    span = ["--from", FULL.isoformat(), "--to", LATER.isoformat(), "--readers", "1"]
+    found = project.ask("replay", *span)
+    assert found["calibration"] == {"queues": 1, "off": 0, "unknown": 0, "too_wide": 1}
+    assert found["widest_seconds"] == 300
+    assert {(row["calibrated"], row["verdict"]) for row in found["queues"]} == {(None, "too_wide")}
+    said = (
+        "; in 1 of 1 queue captures are too far apart to tell; a receive that only captures show counts in "
+    )
+    assert f"{said}the middle between two of them, which are up to 5 min apart" in found["sentence"]
