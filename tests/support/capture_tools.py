@@ -249,6 +249,10 @@ TOOLS: Mapping[str, Form] = {
     "objects in lines": Form(
         "c.jsonl", lambda lines: _text([json.dumps(each) for each in _objects(lines)], end=UNIX)
     ),
+    "objects with parsed lines": Form(
+        "c.jsonl", lambda lines: _text([json.dumps({HEADING: json.loads(line)}) for line in lines], end=UNIX)
+    ),
+    "rows as Python prints them": Form("c.txt", lambda lines: _text([repr((line,)) for line in lines])),
     "list of lists": Form(
         "c.json", lambda lines: _json({"columns": [HEADING], "data": [[line] for line in lines]})
     ),

@@ -80,6 +80,10 @@ def no_json(line: int, text: str, widths: Iterable[int]) -> CaptureFault:
             "capture_line",
         )
     known = list(widths)
+    if bare == "{" and line < len(known):
+        return CaptureFault(
+            line, "an object stands over several lines, and its first is no JSON; write each object in a line"
+        )
     if len(known) > 1 and len(text) == max(known) and known.count(len(text)) > 1:
         return CaptureFault(
             line, f"the lines are wrapped at {len(text):,} characters; {AGAIN} with sqlcmd -w 65535"

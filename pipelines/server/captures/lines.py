@@ -15,6 +15,7 @@ from pipelines.server.captures.faults import (
     CaptureFault,
     foreign_bulk,
     nested_too_deep,
+    sample,
     too_long,
 )
 from pipelines.server.captures.wrapped import BEGINS, is_mere_form, line_in, object_in
@@ -94,7 +95,9 @@ def read_lines(blocks: Iterator[bytes]) -> Iterator[Lines]:
         skipped = _count_skipped(first, skipped + len(head), 0)
         head = more
     start = head.lstrip()
-    if start.startswith(b"[") or (OBJECT_OF_ARRAY.match(start) and not BEGINS.match(start)):
+    of_array = None if BEGINS.match(start) else OBJECT_OF_ARRAY.match(start)
+    # An object may have a line of the capture, too, and be a line itself.
+    if start.startswith(b"[") or (of_array and not BEGINS.match(start, of_array.end() - 1)):
         yield from _of_array(chain([head], blocks), first)
         return
     for block in _whole_lines(chain([head], blocks), first):
@@ -306,6 +309,10 @@ def _elements(blocks: Iterator[bytes], first: int) -> Iterator[tuple[int, str]]:
             try:
                 element, end = decode(text, at)
             except JSONDecodeError:
+                if text[at] in "('":
+                    raise CaptureFault(
+                        line, f"{sample(text[at:])}: this is no array of JSON; write one row a line"
+                    ) from None
                 if len(text) - at > 16 * LONGEST_LINE:
                     raise too_long(line) from None
                 break

@@ -51,14 +51,20 @@ def object_in(line: bytes) -> bytes:
     if first < 0:
         return line
     found = line[first : last + 1] if last > first else line[first:]
-    for form in _unquoted(found, line[:first]):
+    for form in _unquoted(found, line[:first], line[last + 1 :]):
         if BEGINS.match(form):
             return form
     return _of_object(found, line)
 
 
-def _unquoted(found: bytes, before: bytes) -> Iterator[bytes]:
-    """What an object may be without the quotes of its form; the likeliest first."""
+def _unquoted(found: bytes, before: bytes, behind: bytes) -> Iterator[bytes]:
+    """What an object may be without the quotes of its form; the likeliest first.
+
+    Args:
+        found: the object.
+        before: what stands before it in its line.
+        behind: what stands behind it.
+    """
     if found.startswith(b"{{"):
         found = found[1:-1]
     if found.startswith(b'{""'):
@@ -67,6 +73,9 @@ def _unquoted(found: bytes, before: bytes) -> Iterator[bytes]:
         yield _without_backslashes(found)
     elif found.startswith((b"{&quot;", b"{&#34;")) or before.endswith(b">"):
         yield html.unescape(found.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    elif before == b"('" and behind == b"',)":
+        # A row as Python prints it.
+        yield re.sub(rb"\\([\\'])", rb"\1", found)
     elif before.endswith(b"'"):
         yield found.replace(b"''", b"'")
     elif before.startswith(b"|") and not _is_json(found):
@@ -126,7 +135,7 @@ def line_in(value: Any) -> str | None:
     if isinstance(value, dict):
         keys = {str(key).lower() for key in value}
         if keys & set(KEYS):
-            return json.dumps(value)
+            return json.dumps(value, separators=(",", ":"))
         named = [each for key, each in value.items() if str(key).lower() == HEADING]
         values = [*named, *value.values()]
     else:

@@ -248,6 +248,19 @@ def test_an_element_that_is_no_line(tmp_path: Path, element: str) -> None:
     assert refuse(tmp_path, content, "c.json").startswith("c.json:2: ")
 
 
+def test_a_list_as_python_prints_it(tmp_path: Path) -> None:
+    fault = refuse(tmp_path, repr([(line,) for line in LINES]).encode())
+    assert fault.startswith("c.txt:1: ")
+    assert "no array of JSON; write one row a line" in fault
+
+
+def test_objects_over_several_lines(tmp_path: Path) -> None:
+    fault = refuse(tmp_path, "\n".join(json.dumps(json.loads(line), indent=1) for line in LINES).encode())
+    assert fault == (
+        "c.txt:1: an object stands over several lines, and its first is no JSON; write each object in a line"
+    )
+
+
 def test_an_array_of_several_result_sets(tmp_path: Path) -> None:
     fault = refuse(tmp_path, studio_json(LINES) + b"\n" + studio_json(OTHER), "c.json")
     number = studio_json(LINES).count(b"\n") + 1
