@@ -20,7 +20,7 @@ from pipelines.expectations.read import read_expectations
 from pipelines.nightly.notes import find_note_questions
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.changes import tell_changes
-from pipelines.questions.leaks import count_states, leak_sentences, read_leaking
+from pipelines.questions.leaks import count_states, leak_sentences, name_full_views, read_leaking
 from pipelines.questions.next import select_received, select_transmitted, with_open_destinations
 from pipelines.questions.open_messages import RECEIVE, TRANSMISSION, read_open
 from pipelines.questions.transmission_status import read_statuses
@@ -254,4 +254,6 @@ def _read_first_sent(
 
 
 def _leak_lines(warehouse: Warehouse, as_of: datetime) -> list[str]:
-    return leak_sentences(count_states(read_leaking(warehouse, as_of)))
+    lines = leak_sentences(count_states(read_leaking(warehouse, as_of)))
+    by = name_full_views(warehouse, as_of) if lines else ""
+    return [f"{line} ({by})" for line in lines] if by else lines

@@ -469,15 +469,30 @@ def read_full_views(warehouse: Warehouse, as_of: datetime, *, limit: int) -> lis
     Returns:
         instance and `taken_at` of the newest complete views before, and the number of their `databases`.
     """
+    older = _older_full_views(warehouse, as_of).groupBy("instance", "taken_at")
+    return collect_rows(
+        older.agg(F.count(F.lit(1)).alias("databases")).orderBy("instance", "taken_at").limit(limit)
+    )
+
+
+def name_full_views(warehouse: Warehouse, as_of: datetime) -> str:
+    """Say by which captures endpoints are counted: "by the full capture of ..."; empty if by the newest."""
+    span = F.min("taken_at").alias("first"), F.max("taken_at").alias("last")
+    [row] = collect_rows(_older_full_views(warehouse, as_of).agg(*span))
+    if row["first"] is None:
+        return ""
+    first, last = format_instant(row["first"]), format_instant(row["last"])
+    return f"by the full capture of {first}" if first == last else f"by full captures of {first} to {last}"
+
+
+def _older_full_views(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The databases whose newest capture lacks endpoints, with `taken_at` of the newest one that has all."""
     views = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
     newest = views.groupBy("instance", "database").agg(
         F.max("taken_at").alias("newest"),
         F.max(F.when(F.col("complete"), F.col("taken_at"))).alias("taken_at"),
     )
-    older = newest.where("taken_at < newest").groupBy("instance", "taken_at")
-    return collect_rows(
-        older.agg(F.count(F.lit(1)).alias("databases")).orderBy("instance", "taken_at").limit(limit)
-    )
+    return newest.where("taken_at < newest")
 
 
 def read_known_leaks(

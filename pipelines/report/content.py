@@ -13,7 +13,7 @@ from pipelines.expectations.read import read_expectations
 from pipelines.expectations.view import EXPECTATIONS
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
-from pipelines.questions.leaks import count_leaks, leak_order, read_leaks
+from pipelines.questions.leaks import count_leaks, leak_order, name_full_views, read_leaks
 from pipelines.questions.open_messages import NAMES, RECEIVE, TRANSMISSION, Schedule, read_open
 from pipelines.questions.overtaken import rank_overtaken
 from pipelines.questions.tables import RULES, make_leak_table, make_overtaken_table
@@ -56,22 +56,23 @@ def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
         same tables give the same rows.
     """
     off = queues_off_at(warehouse, as_of)
+    leaks = read_table(
+        count_leaks(read_leaks(warehouse, as_of), as_of=as_of).select(*make_leak_table(as_of).keys),
+        order=leak_order(),
+        limit=LEAKS_SHOWN,
+    )
+    notes = [*find_caveats(warehouse, as_of)]
+    if leaks.rows and (by := name_full_views(warehouse, as_of)):
+        notes.append(f"endpoints that leak are counted {by}")
     return {
-        "notes": _small_table(
-            ("sentence",),
-            [{"sentence": sentence} for sentence in find_caveats(warehouse, as_of)],
-        ),
+        "notes": _small_table(("sentence",), [{"sentence": sentence} for sentence in notes]),
         "expectations": _small_table(EXPECTATIONS.keys, read_expectations(warehouse, None, as_of)),
         **_read_schedule(warehouse, as_of, RECEIVE, off),
         **_read_schedule(warehouse, as_of, TRANSMISSION, off),
         **_read_rules_and_monitors(warehouse, as_of),
         **_read_input(warehouse, as_of),
         **read_over_time(warehouse, as_of),
-        "leaks": read_table(
-            count_leaks(read_leaks(warehouse, as_of), as_of=as_of).select(*make_leak_table(as_of).keys),
-            order=leak_order(),
-            limit=LEAKS_SHOWN,
-        ),
+        "leaks": leaks,
         "nights": read_table(
             select_nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
         ),

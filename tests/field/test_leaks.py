@@ -44,6 +44,11 @@ def test_a_night_and_leaks_count_the_same_leaks_by_state(stuck: Case) -> None:
     found = stuck.ask("leaks")
     kinds = {(row["state"], row["reason"], row["endpoints"]) for row in found["kinds"]}
     assert kinds == {("DO", "not_acknowledged", 40), ("ER", "error", 3)}
+    by = "by the full capture of 2026-11-20T10:00:00Z"
+    assert f" ({by}): " in next(each for each in night.splitlines() if line in each)
+    page = stuck.folder / "page.html"
+    assert stuck.job("report", "--out", page).code == 0
+    assert f"endpoints that leak are counted {by}" in page.read_text()
     [full] = found["full_captures"]
     assert (found["endpoints"], full["taken_at"]) == (43, "2026-11-20T10:00:00Z")
     [measured] = stuck.ask("expect")["expectations"]
