@@ -85,13 +85,13 @@ def _off() -> Column:
             F.concat(F.lit("The queue was seen off at "), _time("off_seen_at"), F.lit(" by a snapshot.")),
         )
         .when(F.col("off_since").isNull(), "The catalog says that the queue is off.")
-        .otherwise(F.concat(F.lit("The queue is off since "), _time("off_since"), F.lit(".")))
+        .otherwise(F.concat(F.lit("The queue has been off since "), _time("off_since"), F.lit(".")))
     )
     left = F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are"))
     # Messages can wait for it in a transmission queue, so "0 left" would be misleading.
     has_some, find = F.col("ready") > 0, "ind what could not be read, then turn the queue on."
     stand = F.when(has_some, F.concat(F.lit(" "), left, F.lit(" left in it."))).otherwise("")
-    rollbacks = F.format_string(" In the window there were %s", _some("rollbacks", "rollback"))
+    rollbacks = F.format_string(" The window has %s", _some("rollbacks", "rollback"))
     return F.concat(
         off,
         F.when(
@@ -115,18 +115,13 @@ def _off() -> Column:
 def _not_received() -> Column:
     written = F.date_format("notified_since", "yyyy-MM-dd'T'HH:mm:ss")
     since = F.coalesce(F.concat(F.lit(" since "), written, F.lit(" (zone not documented)")), F.lit(""))
+    started = F.lit("the procedure was started and did not RECEIVE")
+    verb = F.when(F.col("tasks_running") == 1, " runs").otherwise(" run")
+    run = F.concat(_some("tasks_running", "activated task"), verb)
     what = (
         F.when(F.col("mode") == "external", "the application was notified and did not RECEIVE")
-        .when(
-            F.col("tasks_running") > 0,
-            F.format_string(
-                "the procedure was started, %s still running, and did not RECEIVE",
-                F.when(F.col("tasks_running") == 1, F.lit("is")).otherwise(
-                    F.format_string("%,d times, is", "tasks_running")
-                ),
-            ),
-        )
-        .otherwise("the procedure was started and did not RECEIVE")
+        .when(F.col("tasks_running") > 0, F.concat(started, F.lit("; "), run))
+        .otherwise(started)
     )
     return F.concat(
         _stand(),

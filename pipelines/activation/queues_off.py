@@ -39,7 +39,7 @@ def rolled_back_sentence(row: Row) -> str:
 
 def _how_off(row: Row) -> str:
     if row["off_since"] is not None:
-        return f"the queue is off since {format_instant(row['off_since'])}"
+        return f"the queue has been off since {format_instant(row['off_since'])}"
     if row["seen_off_at"] is not None:
         return f"the queue was seen off at {format_instant(row['seen_off_at'])} by a snapshot"
     if row.get(UNKNOWN):

@@ -205,7 +205,8 @@ def _advice(monitor: Row, ready: int, *, is_off: bool, was_read: bool) -> dict[s
     if ready and _is_notified(monitor) and not was_read:
         since = monitor["last_activated_time"]
         sentence = (
-            f"{stand}; the monitor is NOTIFIED{'' if since is None else f' since {format_written(since)}'}: "
+            f"{stand}; the monitor "
+            f"{'is NOTIFIED' if since is None else f'has been NOTIFIED since {format_written(since)}'}: "
             "the application was notified and did not RECEIVE (snapshot of "
             f"{format_instant(monitor['taken_at'])})"
         )

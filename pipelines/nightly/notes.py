@@ -99,7 +99,7 @@ def _overtaken_notes(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (
-                f"{format_queue(row)}: message {row['message_id']} waits since "
+                f"{format_queue(row)}: message {row['message_id']} has waited since "
                 f"{format_instant(row['since'])}; {row['passed_by']:,} later messages are ahead of it"
             )
 

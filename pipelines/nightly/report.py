@@ -58,7 +58,7 @@ class Summary:
         statuses: what the server says of messages that wait to be sent, and how many rows and messages these
             are without a limit; see `read_statuses`.
         unresolved: see `count_unresolved`.
-        leaks: sentences.
+        leaks: a line; empty without any.
         notes: sentences; caveats about all figures come first.
         changes: `read_changes_before`.
         shown_changes: what snapshots since the as_of before this one show otherwise, as sentences.
@@ -72,7 +72,7 @@ class Summary:
     statuses: list[Row]
     statuses_in_all: Mapping[str, int]
     unresolved: list[Row]
-    leaks: list[str]
+    leaks: str
     notes: list[str]
     changes: Row | None
     shown_changes: list[str]
@@ -112,7 +112,7 @@ def read_summary(
         statuses,
         statuses_in_all,
         unresolved,
-        leaks,
+        ". ".join(leaks),
         [*caveats, *chain(*others)],
         read_changes_before(warehouse, settings, as_of),
         tell_changes(settings, _published_before(warehouse, as_of), as_of),

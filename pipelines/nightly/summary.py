@@ -67,8 +67,8 @@ def print_summary(
     _print_findings(console, first, command)
     _print_waits(console, found.waits, as_of, command)
     _print_changes(console, found.shown_changes, command)
-    for line in found.leaks:
-        console.write_line(f"{line}: {command('leaks')}")
+    if found.leaks:
+        console.write_line(f"{found.leaks}: {command('leaks')}")
     print_statuses(console, found.statuses)
     print_cut(console, found.statuses, found.statuses_in_all, "kind", command("waiting"))
     print_unresolved(console, found.unresolved, settings.catalog, settings.catalog_path)

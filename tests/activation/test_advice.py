@@ -81,9 +81,9 @@ UNKNOWN = {"advice": "not_known"}
 
 
 SENTENCES: dict[str, dict[str, Any]] = {
-    """The queue is off since 2026-11-20T12:05:36Z. In the window there were 5 rollbacks. Find what
+    """The queue has been off since 2026-11-20T12:05:36Z. The window has 5 rollbacks. Find what
     could not be read, then turn the queue on.""": OFF,
-    """The queue was seen off at 2026-11-20T12:06:00Z by a snapshot. In the window there were 1
+    """The queue was seen off at 2026-11-20T12:06:00Z by a snapshot. The window has 1
     rollback; 1 message is left in it: find what could not be read, then turn the queue on.""": {
         **OFF,
         "off_seen_at": at(6),
@@ -92,14 +92,14 @@ SENTENCES: dict[str, dict[str, Any]] = {
     },
     """The catalog says that the queue is off. 2,000 messages are left in it. Find what could not be
     read, then turn the queue on.""": {**OFF, "off_since": None, "ready": 2000, "was_off_before": True},
-    """The queue is off since 2026-11-20T12:05:36Z. How many rollbacks there were is not known: the
+    """The queue has been off since 2026-11-20T12:05:36Z. How many rollbacks there were is not known: the
     log has no COMMIT and no ROLLBACK of SQL1 in the window. Find what could not be read, then
     turn the queue on.""": {**OFF, "has_outcomes": False},
     """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
-    documented); the monitor is NOTIFIED: the procedure was started, is still running, and did not
-    RECEIVE (snapshot of 2026-11-20T12:10:00Z).""": NOTIFIED,
+    documented); the monitor is NOTIFIED: the procedure was started and did not RECEIVE; 1 activated
+    task runs (snapshot of 2026-11-20T12:10:00Z).""": NOTIFIED,
     """1 message stands in the queue and nothing has been received; the monitor is NOTIFIED: the
-    procedure was started, 2 times, is still running, and did not RECEIVE (snapshot of
+    procedure was started and did not RECEIVE; 2 activated tasks run (snapshot of
     2026-11-20T12:10:00Z).""": {**NOTIFIED, "notified_since": None, "ready": 1, "tasks_running": 2},
     """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00 (zone not
     documented); the monitor is NOTIFIED: the application was notified and did not RECEIVE (snapshot

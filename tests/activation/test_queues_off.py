@@ -54,11 +54,11 @@ def test_queues_that_are_off_and_what_waits_for_them(session: SparkSession, tmp_
     ]
     assert [row["queue"] for row in found if UNKNOWN in row] == ["Older"]
     assert [off_sentence(row).split("; ")[0] for row in found] == [
-        "the queue is off since 2026-11-20T12:03:00Z",
+        "the queue has been off since 2026-11-20T12:03:00Z",
         "the queue was seen off at 2026-11-20T12:02:00Z by a snapshot",
         "the catalog says that the queue is off",
         "the queue is off (since when is not known",
-        "the queue is off since 2026-11-20T12:03:00Z",
+        "the queue has been off since 2026-11-20T12:03:00Z",
     ]
     assert off_sentence(found[3]) == (
         "the queue is off (since when is not known; run the night of this as_of again); 1 message stands in "

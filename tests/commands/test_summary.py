@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import command_line, name_command
-from pipelines.nightly import summary
+from pipelines.nightly import report, summary
 from pipelines.nightly.report import MOST_STATUSES
 from pipelines.nightly.summary import MOST_WAITING, print_summary
 from pipelines.storage.ages import read_ages
@@ -95,7 +95,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         "whether SQL1.A and SQL2.A honor priorities is not known; the order to send holds if they do",
         "SQL1.A.Off: Off: one more reader would help",
         "SQL1.A.OrderQueue: OrderQueue: one more reader would help",
-        "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 later "
+        "SQL1.A.OrderQueue: message OrderQueue/12 has waited since 2026-11-20T11:48:00Z; 11 later "
         "messages are ahead of it",
         "3 rejected rows so far, 2 of them of message_events (message_id is null): priorities rejected",
     ]
@@ -120,6 +120,19 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     of, at = f"--config {config}", "--as-of 2026-11-20T13:00:00Z"
     assert next_line == f"  {name_command('next')} {of} --queue SQL1.A.OrderQueue {at}"
     assert report_line == f"  {name_command('report')} {of} --out page.html {at}"
+
+
+def test_leaks_are_one_line(
+    session: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = ["2 endpoints leak: as they have no traffic", "Endpoints that may leak: DO: 1"]
+    monkeypatch.setattr(report, "leak_sentences", lambda _: told)
+    short, _, config = printed(session, tmp_path, {}, capsys)
+    command = command_line("leaks", "--as-of", "2026-11-20T13:00:00Z", config=config)
+    assert f"\n{'. '.join(told)}: {command}\n" in short
 
 
 def test_a_run_without_anything_says_so(

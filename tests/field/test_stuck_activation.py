@@ -118,7 +118,7 @@ def test_what_a_monitor_shows(monitors: Servers) -> None:
         "a task": "not_received",
         "received": "not_known",
     }
-    still = "the procedure was started, is still running, and did not RECEIVE"
+    still = "the procedure was started and did not RECEIVE; 1 activated task runs"
     assert still in found["a task"]["sentence"]
     [shown] = monitors.rows("queue_monitors", "a task")
     assert (shown["queue"], shown["tasks_running"]) == ("MillQueue", 1)
@@ -157,7 +157,7 @@ def test_a_level_of_the_default_is_the_default_today(monitors: Servers) -> None:
 def test_a_monitor_that_only_a_snapshot_knows(monitors: Servers) -> None:
     queue = "[no procedure].MillDB.MillQueue"
     sentence = (
-        "30 messages stand in the queue; the monitor is NOTIFIED since 2026-11-20T04:00:00 (zone not "
+        "30 messages stand in the queue; the monitor has been NOTIFIED since 2026-11-20T04:00:00 (zone not "
         "documented): the application was notified and did not RECEIVE (snapshot of 2026-11-20T10:00:00Z)"
     )
     assert f"- {queue}: {sentence}" in monitors.night.out.splitlines()

@@ -314,3 +314,19 @@ def test_a_copy_of_a_database_gets_a_broker_of_its_own() -> None:
     words, statement = split_action(BY_CODE["broker_disabled"].action(at))
     assert "takes SET NEW_BROKER, which ends all its conversations; else turn it on" in words
     assert statement == "ALTER DATABASE [B]]] SET ENABLE_BROKER"
+
+
+@pytest.mark.parametrize(
+    ("procedure", "said"),
+    [
+        ("dbo.P", "the monitor is NOTIFIED: procedure dbo.P was started and did not RECEIVE"),
+        (None, "the application was notified and did not RECEIVE"),
+    ],
+)
+def test_what_was_notified_is_named(procedure: str | None, said: str) -> None:
+    row = {**OFF, "last_receive": None, "reason": "notified", "messages": 2}
+    at = occurrence("receive", row, messages=2)
+    at = replace(at, teller=replace(at.teller, procedure_of=lambda *_: procedure))
+    assert BY_CODE["not_received"].sentence(at) == (
+        f"nothing was received from SQL1.B.Q since 2 messages arrived (no RECEIVE is known): {said}"
+    )

@@ -115,7 +115,7 @@ class MonitorDropped(OfReaders):
         )
 
     def action(self, at: Occurrence) -> str:
-        if at.teller.procedure_of(*[at.first[name] for name in QUEUE]) is None:
+        if _procedure_of(at) is None:
             return (
                 "see whether the event notification that calls its program is still there "
                 "(sys.event_notifications), or turn its activation off and on if a procedure reads it"
@@ -223,14 +223,17 @@ class NotReceived(OfReaders):
             return f"activation of {format_queue(queue)} is off, and {at.count('wait')} there"
         last = queue["last_receive"]
         known = f"the last RECEIVE was at {format_time(last)}" if last else "no RECEIVE is known"
+        silence, procedure = SILENCE[queue["reason"]], _procedure_of(at)
+        if queue["reason"] == "notified" and procedure is not None:
+            silence = f"the monitor is NOTIFIED: procedure {procedure} was started and did not RECEIVE"
         return (
             f"nothing was received from {format_queue(queue)} since {at.count_first()} arrived ({known}): "
-            f"{SILENCE[queue['reason']]}{at.more()}"
+            f"{silence}{at.more()}"
         )
 
     def action(self, at: Occurrence) -> str:
         queue = at.first
-        procedure = at.teller.procedure_of(*[queue[name] for name in QUEUE])
+        procedure = _procedure_of(at)
         if queue["reason"] == "activation_off":
             return (
                 "turn its activation on, unless another program is to read the queue: "
@@ -324,6 +327,10 @@ class TooManyTasks(OfReaders):
 
     def action(self, at: Occurrence) -> str:
         return "look at what these tasks do (sys.dm_broker_activated_tasks); they end with their procedure"
+
+
+def _procedure_of(at: Occurrence) -> str | None:
+    return at.teller.procedure_of(*[at.first[name] for name in QUEUE])
 
 
 def _turn_on_again(at: Occurrence) -> str:
