@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 from pipelines.blocks.tables import Kind, Row, column
 from pipelines.changes.read import read_changes_before
 from pipelines.changes.view import describe_changes
-from pipelines.config.queue_filter import queue_text
-from pipelines.console.wording import format_code, format_count, format_duration, format_list
+from pipelines.console.wording import format_code, format_count, format_database, format_duration, format_list
 from pipelines.report.cells import HtmlTable, format_moments, format_name, make_table
 from pipelines.report.tables import PageData, PageTable
 from pipelines.settings.load import Settings
-from pipelines.storage.ages import read_ages
+from pipelines.storage.ages import Place, read_ages
 from pipelines.storage.freshness import OLD
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.causes.cause import BLOCKED, MISCONFIGURED, STOPPED, split_action
@@ -23,7 +22,7 @@ from pipelines.why.teller import teller_of
 from pipelines.why.view import format_place
 
 CARDS_SHOWN = 12
-DATABASES_SHOWN = 8
+AGES_SHOWN = 8
 SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "input"}
 """The section of the page that shows messages, by the kind of their place."""
 MEANINGS = {
@@ -45,9 +44,9 @@ CARD_COLUMNS = ("code", "severity", "sentence", "messages", "conversations", "co
 
 
 class Age(NamedTuple):
-    """The newest data of a database: its moment, how long before as_of it is, and whether it is old."""
+    """The newest data of databases: its moment, how long before as_of it is, and whether it is old."""
 
-    database: str
+    databases: str
     newest: str
     before: str
     is_old: bool
@@ -100,12 +99,12 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     columns = ("place", *CARD_COLUMNS, "since", "words", "statement", "section")
     told = read_ages(warehouse, settings, as_of)
     newest, gone = told.newest, [*told.gone_lines()]
-    ages = [[*key, moment] for key, moment in sorted(newest.items(), key=lambda item: (item[1], item[0]))]
+    ages = group_ages(newest)
     servers = sorted({row[0] for row in (*settings.catalog.queue_rows(), *newest)})
     changes = read_changes_before(warehouse, settings, as_of)
     changed = [] if changes is None else ["; ".join(describe_changes(changes))]
     return {
-        "ages": PageTable(["instance", "database", "newest"], ages[:DATABASES_SHOWN], len(ages)),
+        "ages": PageTable(["databases", "newest"], ages[:AGES_SHOWN], len(ages)),
         "gone": PageTable(["sentence"], [[line] for line in gone], len(gone)),
         "changed": PageTable(["sentence"], [[sentence] for sentence in changed], len(changed)),
         "servers": PageTable(["server"], [[name] for name in servers], len(servers)),
@@ -119,6 +118,14 @@ def read_findings(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     }
 
 
+def group_ages(newest: Mapping[Place, datetime]) -> list[list[Any]]:
+    """The databases whose newest data is of one second, by name, and the moment; the oldest first."""
+    groups: dict[datetime, list[str]] = {}
+    for place, moment in sorted(newest.items()):
+        groups.setdefault(moment.replace(microsecond=0), []).append(format_database(place))
+    return [[format_list(names), moment] for moment, names in sorted(groups.items())]
+
+
 def format_servers(data: PageData) -> str:
     """Write the names of the first servers; empty if none is known."""
     names = [format_name(row["server"]) for row in data.rows("servers")]
@@ -126,10 +133,10 @@ def format_servers(data: PageData) -> str:
 
 
 def make_ages(data: PageData) -> list[Age]:
-    """Make the lines about the newest data of each database, the oldest first."""
+    """Make the lines about the newest data of databases, the oldest first."""
     return [
         Age(
-            queue_text([row["instance"], row["database"]]),
+            row["databases"],
             row["newest"],
             format_duration(data.seconds_since(row["newest"])),
             data.seconds_since(row["newest"]) > OLD.total_seconds(),

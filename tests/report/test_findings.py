@@ -1,6 +1,6 @@
 """The first screen of the page: cards, pictures, and columns that have something to show. No Spark."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from pipelines.report.charts import make_charts
-from pipelines.report.findings import make_cards
+from pipelines.report.findings import group_ages, make_cards
 from pipelines.report.page import render_page
 from pipelines.report.tables import PageData, PageTable
 from tests.support.browser import Browser, complaints, opened, pasted, requests
@@ -79,14 +79,14 @@ def test_a_card_says_what_since_when_how_many_and_what_to_do(browser: Browser, t
 def test_the_age_of_the_data_stands_before_the_verdict(browser: Browser, tmp_path: Path) -> None:
     gone = {**FINDING, "code": "broker_changed", "messages": 0, "conversations": 0, "since": None}
     found = tables(gone)
-    ages = [["SQL1", "Claims", datetime(2026, 11, 20, tzinfo=UTC)], ["SQL1", "Stage", AS_OF]]
-    found["ages"] = PageTable(["instance", "database", "newest"], ages, 3)
+    ages = [["SQL1.Claims", datetime(2026, 11, 20, tzinfo=UTC)], ["SQL1.Stage and SQL1.Test", AS_OF]]
+    found["ages"] = PageTable(["databases", "newest"], ages, 3)
     found["changed"] = PageTable(["sentence"], [["since the as_of of yesterday: nothing has changed"]], 1)
     seen = opened(browser, render_page(AS_OF, found), tmp_path)
     lines = seen.find_element(By.TAG_NAME, "body").text.splitlines()
     first = lines.index("SQL1.Claims: data up to 2026-11-20 00:00:00, 24 h before")
     assert lines[first + 1 : first + 3] == [
-        "SQL1.Stage: data up to 2026-11-21 00:00:00",
+        "SQL1.Stage and SQL1.Test: data up to 2026-11-21 00:00:00",
         "1 more: newer data",
     ]
     verdict = lines.index("1 of 2 queues is stopped.")
@@ -94,6 +94,15 @@ def test_the_age_of_the_data_stands_before_the_verdict(browser: Browser, tmp_pat
     assert lines[verdict + 1] == "Since the as_of of yesterday: nothing has changed."
     card = seen.find_element(By.CSS_SELECTOR, ".cards li").text.splitlines()
     assert card[2:4] == ["See the rows", "To do: run this:"]
+
+
+def test_databases_of_one_capture_have_one_line() -> None:
+    newest = {("SQL1", name): AS_OF.replace(microsecond=len(name)) for name in ("A", "BB", "CC", "D", "E")}
+    before = AS_OF - timedelta(seconds=1)
+    assert group_ages({**newest, ("SQL2", "A"): before}) == [
+        ["SQL2.A", before],
+        ["SQL1.A, SQL1.BB, SQL1.CC and 2 more", AS_OF],
+    ]
 
 
 def test_a_click_copies_the_statement(browser: Browser, tmp_path: Path) -> None:
