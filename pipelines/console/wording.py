@@ -119,8 +119,7 @@ def format_wait(seconds: float | AtLeast) -> str:
 
 def finding_lines(finding: Mapping[str, Any], lead: str = "", *, has_command: bool = False) -> Iterator[str]:
     """Write a finding: what holds, what to do, and with has_command the command that shows more."""
-    # A text of the server may end with a full stop.
-    yield f"- {lead}{finding['sentence'].removesuffix('.')}."
+    yield f"- {lead}{finding['sentence']}."
     yield f"  To do: {finding['action']}"
     if has_command:
         yield f"  More: {finding['command']}"

@@ -104,7 +104,7 @@ def read_summary(
             partial(read_statuses, warehouse, as_of, MOST_STATUSES),
             partial(count_unresolved, warehouse, as_of),
         ),
-        lambda: _ask_concurrently(warehouse, as_of, _leak_lines, find_caveats, *questions),
+        lambda: _ask_concurrently(warehouse, as_of, _leak_line, find_caveats, *questions),
     )
     received, sent = _read_first_rows(warehouse, catalog, waits, as_of) if is_whole else ([], [])
     return Summary(
@@ -112,7 +112,7 @@ def read_summary(
         statuses,
         statuses_in_all,
         unresolved,
-        ". ".join(leaks),
+        "".join(leaks),
         [*caveats, *chain(*others)],
         read_changes_before(warehouse, settings, as_of),
         tell_changes(settings, _published_before(warehouse, as_of), as_of),
@@ -253,7 +253,7 @@ def _read_first_sent(
         yield row["instance"], with_open_destinations(rows, row["instance"], catalog)
 
 
-def _leak_lines(warehouse: Warehouse, as_of: datetime) -> list[str]:
-    lines = leak_sentences(count_states(read_leaking(warehouse, as_of)))
-    by = name_full_views(warehouse, as_of) if lines else ""
-    return [f"{line} ({by})" for line in lines] if by else lines
+def _leak_line(warehouse: Warehouse, as_of: datetime) -> list[str]:
+    line = ". ".join(leak_sentences(count_states(read_leaking(warehouse, as_of))))
+    by = name_full_views(warehouse, as_of) if line else ""
+    return [f"{line} ({by})" if by else line]

@@ -307,6 +307,8 @@ def test_texts_of_the_server_end_as_a_sentence_does() -> None:
     assert BY_CODE["transmission_status"].sentence(occurrence("transmission", *texts, messages=3)) == (
         "3 messages wait to be sent, and the server says why (2 of them): It is off; 1 with other texts"
     )
+    sentence = BY_CODE["transmission_status"].sentence(occurrence("transmission", texts[1], messages=1))
+    assert sentence == "1 message waits to be sent, and the server says why: It is gone"
 
 
 def test_a_copy_of_a_database_gets_a_broker_of_its_own() -> None:
@@ -330,3 +332,18 @@ def test_what_was_notified_is_named(procedure: str | None, said: str) -> None:
     assert BY_CODE["not_received"].sentence(at) == (
         f"nothing was received from SQL1.B.Q since 2 messages arrived (no RECEIVE is known): {said}"
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("no_reader_started", "read the error log of the server, and run the procedure dbo.P by hand"),
+        ("not_due", "see which sessions wait in a RECEIVE of the queue"),
+        ("max_queue_readers", "see what the readers that run are busy with"),
+    ],
+)
+def test_a_procedure_is_run_where_none_reads(reason: str, said: str) -> None:
+    row = {**OFF, "last_receive": None, "reason": reason, "messages": 2}
+    at = occurrence("receive", row, messages=2)
+    at = replace(at, teller=replace(at.teller, procedure_of=lambda *_: "dbo.P"))
+    assert BY_CODE["not_received"].action(at).startswith(said)

@@ -246,10 +246,15 @@ class NotReceived(OfReaders):
             )
         if queue["reason"] == "max_queue_readers":
             return "see what the readers that run are busy with; raise MAX_QUEUE_READERS if more can help"
+        if queue["reason"] == "not_due":
+            return (
+                "see which sessions wait in a RECEIVE of the queue (tasks_waiting of "
+                "sys.dm_broker_queue_monitors), and why they do not get these messages"
+            )
         if procedure is not None:
             return (
-                f"read the error log of the server, and run the procedure {procedure} by hand to see it "
-                "fail; it receives messages as a reader does"
+                f"read the error log of the server, and run the procedure {procedure} by hand to see whether "
+                "it fails; it receives messages as a reader does"
             )
         if queue["reason"] == "notified":
             return "look at the external application that was notified, and at the error log of the server"

@@ -72,12 +72,10 @@ class TransmissionStatus(Cause):
     def sentence(self, at: Occurrence) -> str:
         first = at.first
         others = at.messages - first["messages"]
-        if not others:
-            return f"{at.count('wait')} to be sent, and the server says why: {first['text']}"
-        return (
-            f"{at.count('wait')} to be sent, and the server says why ({first['messages']:,} of them): "
-            f"{first['text'].removesuffix('.')}; {others:,} with other texts"
-        )
+        more = f"; {others:,} with other texts" if others else ""
+        of_first = f" ({first['messages']:,} of them)" if others else ""
+        text = first["text"].removesuffix(".")
+        return f"{at.count('wait')} to be sent, and the server says why{of_first}: {text}{more}"
 
     def action(self, at: Occurrence) -> str:
         return "do what the text of the server asks for, on this side or at the far one"
