@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.nearest import suggest_nearest
+from pipelines.config.nearest import nearest
 from pipelines.config.queue_filter import queue_text
 from pipelines.rules.statements import (
     ALWAYS,
@@ -324,7 +324,9 @@ def _trace(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleSta
     for other in statements:
         if other.kind is StatementType.CREATE and other.name == statement.name:
             return f"it is created after that, at {other.location}; change the order or effective_from"
-    return suggest_nearest(statement.name, rules.standing)
+    # No other name is offered: the statement would then drop or alter a rule that it does not mean.
+    near = nearest(statement.name, rules.standing)
+    return f"did you mean {near!r}?" if near else "create it before, or remove the statement"
 
 
 def _version(statement: RuleStatement, before: RuleVersion | None) -> RuleVersion:

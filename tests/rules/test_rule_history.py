@@ -137,7 +137,11 @@ GONE = "there is no such rule at that moment (error 15151)"
 
         - {create: {name: R}, database: E}
         - drop: {name: R}
-        => 2:3: DROP 'R' in I.D: GONE; there is none to choose from
+        => 2:3: DROP 'R' in I.D: GONE; create it before, or remove the statement
+
+        - create: {name: Other}
+        - drop: {name: R}
+        => 2:3: DROP 'R' in I.D: GONE; create it before, or remove the statement
 
         - create: {name: R}
         - drop: {name: R}
