@@ -129,7 +129,7 @@ def _one_sided(
     harmless = rule.level == DEFAULT_LEVEL
     where = format_list([format_database(other) for other in found]) if found else "any database"
     sentence = (
-        f"{rule.name!r} gives level {rule.level} to one end of its conversations, and in {where} no rule "
+        f"{rule.name!r} gives level {rule.level} to one end of its conversations, and no rule of {where} "
         f"fits the other end, which gets {DEFAULT_LEVEL}, the default"
     )
     mirror = mirror_names(rule.triple)
@@ -137,7 +137,8 @@ def _one_sided(
         fix = f"none is needed while both ends are to have {DEFAULT_LEVEL}"
     elif found:
         suggested = suggested_rule(found[0], mirror, rule.level)
-        fix = f"add a rule for the other end{honor_note(honors.get(found[0]))}:\n{suggested}"
+        there = f"in {format_database(found[0])}" + (", if it is there" if len(found) > 1 else "")
+        fix = f"add a rule for the other end {there}{honor_note(honors.get(found[0]))}:\n{suggested}"
     else:
         fix = f"add a rule in the database of the other end: {format_criteria(mirror)}"
     severity = Severity.NOTE if harmless else code.severity

@@ -94,7 +94,7 @@ def test_a_rule_that_only_keeps_another_one_off_is_told_with_what_it_keeps_off()
 def test_one_sided_pairs() -> None:
     initiator, local = create("R", "C Init Target", 7), create("R", "C Init *", 7)
     assert only(FindingCode.ONE_SIDED, initiator) == [
-        "'R' gives level 7 to one end of its conversations, and in I.B no rule fits the other end, which "
+        "'R' gives level 7 to one end of its conversations, and no rule of I.B fits the other end, which "
         "gets 5, the default"
     ]
     for other in ("C Target Init", "C Target *", "C * Init", "* * *", "* Target *"):
@@ -112,13 +112,19 @@ def test_one_sided_pairs() -> None:
     off = catalog(TWO, honor=False)
     [finding] = [f for f in found(initiator, of=off) if f.code is FindingCode.ONE_SIDED]
     assert "as its HONOR_BROKER_PRIORITY is off:\nUSE [B]; CREATE" in finding.fix
+    [finding] = [f for f in found(initiator) if f.code is FindingCode.ONE_SIDED]
+    assert finding.fix.startswith("add a rule for the other end in I.B:\nUSE [B]; CREATE")
+    # The statement is for the first database of several.
+    places = catalog({I_A: ["Init"], I_B: ["Target"], ("I", "C"): ["Target"]})
+    [finding] = [f for f in found(initiator, of=places) if f.code is FindingCode.ONE_SIDED]
+    assert finding.fix.startswith("add a rule for the other end in I.B, if it is there:\nUSE [B]; CREATE")
     # The other end may be in the same database.
     both = catalog({I_A: ["Init", "Target"], I_B: ["Target"]})
     assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target Init", 7), of=both) == []
     assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target *", 7, I_B), of=both)
     assert only(FindingCode.ONE_SIDED, create("R", "C * *", 7), of=both) == []
     # A rule with a local service only needs some rule of the other end anywhere.
-    assert "and in any database no rule fits" in only(FindingCode.ONE_SIDED, local)[0]
+    assert "and no rule of any database fits" in only(FindingCode.ONE_SIDED, local)[0]
     assert only(FindingCode.ONE_SIDED, local, create("S", "C Target *", 7, I_B)) == []
     assert only(FindingCode.ONE_SIDED, local, create("S", "D Target *", 7, I_B)) != []
 
