@@ -15,9 +15,6 @@ PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9]+:)?[A-Za-z0-9/._~+@=-]*")
 """Paths that every engine reads as they are."""
 ENCODED = re.compile(r"[^A-Za-z0-9_.,:@=+/-]")
 """Characters of a path that the embedded engine encodes when it writes a table, and not when it reads it."""
-JSON_STRINGS = {True: r'"(?:[^"\\]|\\.)*"', False: r'"(?:[^"\\]++|\\.)*+"'}
-"""A JSON string as a pattern, by whether the engine is embedded. Java's engine of patterns uses its stack for
-each repetition, unless it may not go back; the embedded engine has no such repetition."""
 
 
 def engine_path(path: str) -> str:
@@ -87,11 +84,6 @@ def reads_dictionaries_by_schema(spark: SparkSession) -> bool:
 def refuses_invalid_text(spark: SparkSession) -> bool:
     """Whether the engine refuses a whole text file for bytes that are no UTF-8."""
     return is_embedded(spark)
-
-
-def json_string_pattern(spark: SparkSession) -> str:
-    """A pattern for the strings of a JSON line, in the engine's dialect."""
-    return JSON_STRINGS[is_embedded(spark)]
 
 
 def with_file_names(

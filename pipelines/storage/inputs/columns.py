@@ -15,17 +15,16 @@ from pipelines.config.errors import InputError
 from pipelines.config.model import EventSource, Format
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
-from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields, object_of
+from pipelines.storage.inputs.json_lines import first_lines, foreign_problems, lacking_fields
 from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_file
 from pipelines.storage.inputs.plain_copies import find_form
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
 from pipelines.text.form import ForeignFileError, not_packed
+from pipelines.text.json_objects import FIELD_TYPES, object_of
 from schemas import EventContract
 
 LINES = 20
 """Lines of a file of JSON lines that are compared: each line has its own fields."""
-JSON_TYPES = {"boolean": bool, "int": int, "bigint": int}
-"""The type of a field by the column's; all others are text."""
 
 
 def compare_columns(contract: EventContract, given: EventSource) -> tuple[int, list[str]]:
@@ -134,7 +133,7 @@ def _mistyped(row: dict[str, Any], contract: EventContract) -> list[str]:
     """The fields that have a value of another type than their column."""
     problems = []
     for column in contract.columns:
-        value, wanted = row.get(column.name), JSON_TYPES.get(column.type, str)
+        value, wanted = row.get(column.name), FIELD_TYPES.get(column.type, str)
         if value is not None and type(value) is not wanted:
             problems.append(f"field {column.name} is {json.dumps(value)}; it must be {column.type}")
     return problems

@@ -30,15 +30,15 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
     if "payload" in rows.columns:
         return rows.withColumn("payload", payload_of_mapped(rows, contract))
     if format == "json":
-        rows, values = json_lines.with_shape(rows), json_lines.values_as_written(contract)
+        rows = json_lines.with_payload(rows, contract)
     elif format == "csv":
-        rows, values = csv_rows.with_fields(rows), csv_rows.values_as_written(contract)
+        rows = csv_rows.with_fields(rows).withColumn(
+            "payload", F.to_json(csv_rows.values_as_written(contract))
+        )
     else:
-        values = F.struct(*[readable(each, rows.sparkSession).alias(each.name) for each in contract.columns])
-    payload = F.to_json(values)
-    if format in ("json", "csv"):
-        payload = F.when(values.isNotNull(), payload).otherwise(describe_line("raw"))
-    return rows.withColumn("payload", payload)
+        values = [readable(each, rows.sparkSession).alias(each.name) for each in contract.columns]
+        return rows.withColumn("payload", F.to_json(F.struct(*values)))
+    return rows.withColumn("payload", F.coalesce("payload", describe_line("raw")))
 
 
 def payload_of_mapped(rows: DataFrame, contract: EventContract, kept: Sequence[Declared] = ()) -> Column:

@@ -5,7 +5,7 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
   that is no UTF-8;
 - `unreadable`: names of columns whose text is no value of their type (null in the column itself), joined by
   commas; null where there are none;
-- `mistyped`: JSON only, fields of another JSON type than the contract's, each as `size_bytes STRING`, in the
+- `mistyped`: JSON only, fields of another JSON type than the contract's, each as `size_bytes string`, in the
   same way;
 - `raw`: the line of a text file; null where the columns say it all.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.storage.inputs.json_lines import object_of
 from pipelines.storage.inputs.paths import open_unpacked
+from pipelines.text.json_objects import object_of
 
 MOST_BYTES = 256 << 20
 """Text that is searched, at most: a message may do without a line, a user may not wait for minutes."""

@@ -154,8 +154,8 @@ def test_json_text_is_kept_as_it_is(folder: Folder) -> None:
 JSON_FIELDS: list[tuple[dict[str, str], dict[str, Any]]] = [
     # The names of columns in nested objects and in texts mean nothing.
     ({"more": '{"size": "big", "more": [{"event_id": 5}, {"a": {"flag": "x"}}]}'}, {}),
-    ({"size": '"7"', "more": '{"size": 7}'}, {"size": None, "mistyped": "size STRING"}),
-    ({"event_id": '"}"', "size": '"7"'}, {"event_id": "}", "size": None, "mistyped": "size STRING"}),
+    ({"size": '"7"', "more": '{"size": 7}'}, {"size": None, "mistyped": "size string"}),
+    ({"event_id": '"}"', "size": '"7"'}, {"event_id": "}", "size": None, "mistyped": "size string"}),
     ({"Size": "9", "comment": '{"a": [1]}'}, {}),
     ({"size": "null", "event_time": "null"}, {"size": None, "event_time": None}),
     ({"level": str(2**31)}, {"level": None, "unreadable": "level"}),
@@ -176,7 +176,7 @@ def test_json_fields(folder: Folder) -> None:
     assert told(folder.read("json", "\n".join(others))) == [
         ("e", None, True, None, None, False, None, None),
         WHOLE,
-        (*READ[:-1], None, False, None, "size STRING"),
+        (*READ[:-1], None, False, None, "size string"),
     ]
 
 
