@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from pipelines.metrics.read import FAMILIES
+from pipelines.metrics.read import AGE, DURATION, FAMILIES, FINISHED, LEAKED, UNPLACED
 from pipelines.why.causes import CODES
 from tests.support.processes import ROOT
 
@@ -39,6 +39,15 @@ def test_every_metric_is_on_the_dashboard() -> None:
     assert {name for query in QUERIES for name in re.findall(r"service_broker_\w+", query)} == set(LABELS)
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(ids) == len(set(ids))
+
+
+def test_a_panel_that_may_be_empty_says_what_that_means() -> None:
+    """Zeros are left out of most metrics."""
+    always = {each.full_name for each in (UNPLACED, LEAKED, DURATION, FINISHED, AGE)}
+    for panel in DASHBOARD["panels"]:
+        asked = " ".join(target["expr"] for target in panel["targets"])
+        has_data = "vector(0)" in asked or not always.isdisjoint(re.findall(r"service_broker_\w+", asked))
+        assert has_data or panel["fieldConfig"]["defaults"]["noValue"], panel["title"]
 
 
 def test_texts_of_alerts_name_labels_of_their_query() -> None:
