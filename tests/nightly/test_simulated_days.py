@@ -27,7 +27,8 @@ SEED = int(os.environ.get("SIMULATED_SEED", "1"))
 """Of the first pair; the next has the next one."""
 MOMENTS = [START + timedelta(hours=5 * at) for at in range(int(os.environ.get("SIMULATED_MOMENTS", "3")))]
 HOURS = [START + timedelta(hours=at) for at in range(int(os.environ.get("SIMULATED_HOURS", "4")))]
-"""Of the captures that are taken in one night, and in a night each."""
+"""Of the nights whose captures are also taken in one."""
+QUARTER = timedelta(minutes=15)
 TOLD = 2
 """How many messages of each fate are explained."""
 
@@ -145,8 +146,10 @@ def test_captures_that_come_in_random_order(worlds: list[Days], tmp_path: Path) 
         project.require(moment)
 
 
-def test_hourly_captures_in_one_night_and_in_a_night_each(tmp_path: Path) -> None:
-    world = Days(3, 0, HOURS)
+def test_captures_in_one_night_and_in_a_night_each_hour(tmp_path: Path) -> None:
+    """Captures of each quarter of an hour, half of them light."""
+    world = Days(5, 0, [HOURS[0] + number * QUARTER for number in range(4 * len(HOURS) - 3)])
+    assert sum(shot.light for shot in world.shots) > len(world.shots) / 3
     hourly, once = (Simulated(tmp_path / name, [world]) for name in ("hourly", "once"))
     for hour in HOURS:
         hourly.take_until(hour)
