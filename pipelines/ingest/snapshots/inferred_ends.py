@@ -5,6 +5,7 @@ read one after the other, and clocks differ. What an earlier snapshot showed has
 between them. Each batch infers the ends again from all known rows, so later rows correct them.
 """
 
+from datetime import date
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
@@ -38,6 +39,11 @@ from schemas.events import (
     MESSAGES,
     MOVE,
 )
+
+MOST_DAYS = 1_000
+"""Between two views that stand for days: a clock that is wrong by centuries makes few rows."""
+YEARS = 10_000_000
+"""More than any number of a day."""
 
 
 def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
@@ -196,26 +202,42 @@ def _missing(
     They existed if they had not ended before `ended_from`, else before taken_at.
 
     Most rows are in the newest view of their place. The others are compared with the views of one day: each
-    view stands for the days since the one before it.
+    view stands for the days since the one before it, or for the years if the days are too many.
     """
     before = F.lag("taken_at").over(Window.partitionBy(*key).orderBy("taken_at"))
     following = views.withColumn("before", F.coalesce(before, just_before("taken_at")))
-    of_days = F.explode(F.sequence(F.to_date("before"), F.to_date("taken_at")))
-    of_place = views.groupBy(*key).agg(
-        F.min("taken_at").alias("oldest_view"), F.max("taken_at").alias("newest_view")
+    following = following.withColumn("is_long", F.datediff("taken_at", "before") > F.lit(MOST_DAYS))
+    spans = F.sequence(
+        F.when(F.col("is_long"), _year_of("before")).otherwise(_day_of("before")),
+        F.when(F.col("is_long"), _year_of("taken_at")).otherwise(_day_of("taken_at")),
+    )
+    of_place = following.groupBy(*key).agg(
+        F.min("taken_at").alias("oldest_view"),
+        F.max("taken_at").alias("newest_view"),
+        F.max("is_long").alias("has_long"),
     )
     last_fact = F.greatest("shown", F.col("logged") + F.lit(LATELY), "created_at", just_before("oldest_view"))
+    day, year = _day_of("last_fact"), _year_of("last_fact")
     absent = (
         rows.where("created_at is not null or shown is not null")
         .join(F.broadcast(of_place), key, "inner")
         .withColumn("last_fact", last_fact)
         .where("last_fact < newest_view")
-        .withColumn("day", F.to_date("last_fact"))
-        .join(F.broadcast(following.withColumn("day", of_days)), [*key, "day"], "inner")
+        .withColumn("span", F.explode(F.when(F.col("has_long"), F.array(day, year)).otherwise(F.array(day))))
+        .join(F.broadcast(following.withColumn("span", F.explode(spans))), [*key, "span"], "inner")
     )
     end_before = F.col("taken_at") if ended_from is None else ended_from
     lives = F.col("ended_at").isNull() | (F.col("ended_at") >= end_before)
     return absent.where("before <= last_fact and last_fact < taken_at").where(lives)
+
+
+def _day_of(name: str) -> Column:
+    return F.datediff(name, F.lit(date(1970, 1, 1)))
+
+
+def _year_of(name: str) -> Column:
+    """The year as a number that no day has."""
+    return F.year(name) + F.lit(YEARS)
 
 
 def _is_contradicted(taken_at: str) -> Column:

@@ -65,6 +65,32 @@ def test_endpoints_that_are_shown_no_more(draw: Draw) -> None:
     assert found.where("inferred and event_id like 'absent/%/false'").count() == 7
 
 
+def test_a_clock_that_is_wrong_by_centuries(draw: Draw) -> None:
+    """Fifty databases are captured in 2026 and 9998: a row for each day between would be 145 million."""
+    place = {"instance": "SQL1", "is_initiator": False, "conversation_handle": "H"}
+    endpoints = draw.rows(OF_ENDPOINTS, **place)("""
+        conversation_id | created_at
+        early           | 08:00
+        later           | 12:30
+        far             | 5000-01-01 00:00
+    """)
+    views = draw("""
+        instance | view                   | taken_at timestamp | queue
+        SQL1     | conversation_endpoints | 12:00              | -
+        SQL1     | conversation_endpoints | 9998-11-20 12:00   | -
+    """)
+    databases = F.explode(F.sequence(F.lit(1), F.lit(50))).cast("string").alias("database")
+    rows, of_views = (each.drop("database").select("*", databases) for each in (endpoints, views))
+    found = infer_endpoint_ends(rows, draw.rows(ENDPOINT_FACTS)("seen_at\n-"), of_views)
+    assert found.count() == 3 * 50
+    draw.require(found.where("database = '7'"))("""
+        conversation_id | seen_at timestamp
+        early           | 12:00
+        later           | 9998-11-20 12:00
+        far             | 9998-11-20 12:00
+    """)
+
+
 MESSAGES = """
     message_id     | event_type | event_time | transaction_id | seen_at  | message_type          | conversation_id
     gone           | DELIVERED  | 08:00      | -              | -        | Order                 | both
