@@ -135,7 +135,7 @@ def _lines(changes: Row) -> Iterator[str]:
 
 
 def _more(rows: Sequence[Row]) -> str:
-    return f"; and {len(rows) - MOST:,} more databases" if len(rows) > MOST else ""
+    return f"; and {format_count(len(rows) - MOST, 'more database')}" if len(rows) > MOST else ""
 
 
 def _conversations(row: Row) -> str:

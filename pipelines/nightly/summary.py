@@ -129,9 +129,8 @@ def _print_changes(console: Terminal, changes: Sequence[str], command: Callable[
     for change in changes[:MOST_FINDINGS]:
         console.write_line(f"- {change}")
     if len(changes) > MOST_FINDINGS:
-        console.write_line(
-            f"and {len(changes) - MOST_FINDINGS} more changes: {command('differences')} lists them"
-        )
+        more = format_count(len(changes) - MOST_FINDINGS, "more change")
+        console.write_line(f"and {more}: {command('differences')}")
 
 
 def _questions(waits: Sequence[Row]) -> Iterator[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
 from pipelines.console.invocation import command_line
-from pipelines.console.wording import count_unmatched, format_database
+from pipelines.console.wording import count_unmatched, format_count, format_database
 from pipelines.questions.open_messages import NAMES
 from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS, is_sent, order_of_events
@@ -135,10 +135,8 @@ def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str
     for row in rows[:LINES_SHOWN]:
         yield f"  {row['messages']:,}: {_reason(row)}"
     if len(rows) > LINES_SHOWN:
-        yield (
-            f"  and {len(rows) - LINES_SHOWN:,} more kinds; {command_line('waiting', '--format', 'json')} "
-            "has them all"
-        )
+        more_kinds = format_count(len(rows) - LINES_SHOWN, "more kind")
+        yield f"  and {more_kinds}: {command_line('waiting', '--format', 'json')}"
     lacking = dict.fromkeys(
         (row["instance"], row["database"], row["local_service"])
         for row in rows
@@ -219,8 +217,8 @@ def _describe_additions(
     yield f"Add to {file}{names}:"
     yield from _format_additions(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
     if len(lacking) > SERVICES_SHOWN:
-        more = len(lacking) - SERVICES_SHOWN
-        yield f"# and {more:,} more services; {command_line('waiting', '--format', 'json')} has them all"
+        more_services = format_count(len(lacking) - SERVICES_SHOWN, "more service")
+        yield f"# and {more_services}: {command_line('waiting', '--format', 'json')}"
 
 
 def _format_additions(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipelines.config.catalog import Catalog
-from pipelines.questions.unresolved import count_unresolved, describe_unresolved
+from pipelines.questions.unresolved import LINES_SHOWN, count_unresolved, describe_unresolved
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
@@ -48,3 +48,12 @@ def test_the_level_that_only_the_row_of_a_view_says(draw: Draw, tmp_path: Path) 
     ]
     said = "from Desk to a service that is not known, at level 7 (handle_unknown)"
     assert any(said in line for line in describe_unresolved(rows, Catalog(), None))
+
+
+def test_what_is_left_out_is_counted() -> None:
+    nothing = dict.fromkeys(("instance", "database", "contract", "local_service", "remote_service", "level"))
+    row = {"kind": "receive", "reason": "endpoint_unknown", "messages": 1, **nothing}
+    *_, one = describe_unresolved([row] * (LINES_SHOWN + 1), Catalog(), None)
+    *_, two = describe_unresolved([row] * (LINES_SHOWN + 2), Catalog(), None)
+    assert one.startswith("  and 1 more kind: ")
+    assert two.startswith("  and 2 more kinds: ")
