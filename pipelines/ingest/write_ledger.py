@@ -125,7 +125,7 @@ def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, material
     )
     has_views = bool(batch.view_events) or batch.views is not None
     if has_views:
-        conversations = overrule_ends(conversations, materialize)
+        conversations = overrule_ends(conversations, messages, materialize)
     ledger = Ledger(messages, conversations, transactions, known, batch.has_queue_events)
     if batch.views is not None:
         ledger = infer(

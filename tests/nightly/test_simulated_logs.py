@@ -12,6 +12,7 @@ from tests.nightly.test_simulated_days import MOMENTS, SEED, WORLDS, Simulated
 from tests.support.simulation import logs
 from tests.support.simulation.days import Days
 from tests.support.simulation.servers import Step
+from tests.support.simulation.truth import Truth
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("session")]
 
@@ -25,6 +26,12 @@ class Logged(Simulated):
         self.told: list[list[Step]] = [[] for _ in worlds]
         for name in ("trace", "received"):
             (folder / name).mkdir()
+
+    @property
+    def truths(self) -> list[Truth]:
+        """What has to come out, with the ends that the trace has."""
+        given = zip(self.worlds, self.taken, self.told, strict=True)
+        return [Truth(world, shots, logs.ends(steps)) for world, shots, steps in given]
 
     def log(self, night: int) -> None:
         """Write what happened before the newest capture of each server."""

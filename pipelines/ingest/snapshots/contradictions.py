@@ -6,24 +6,27 @@ from pipelines.engine.materialize import Materialize
 from pipelines.ingest.snapshots.view_events import FAR_ENDED, OPEN
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import LATELY, shown_last
+from pipelines.state.messages import LATELY, is_sight_of_message, shown_last
 from pipelines.state.transactions import TRANSACTION, first_outcomes
 from schemas.events import CREATIONS, ENDS, OVERRULED
 
 
-def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataFrame:
+def overrule_ends(
+    endpoint_events: DataFrame, message_events: DataFrame, materialize: Materialize
+) -> DataFrame:
     """Overrule the ends of endpoints that snapshots of their own database show open afterwards.
 
     Args:
         endpoint_events: all endpoint events of the conversations.
+        message_events: their message events; a message that is ready shows that its receiver has not ended.
         materialize: computes a frame once.
 
     Returns:
         The same rows. An end has `OVERRULED` before its event_type, and is none then, if the endpoint's own
-        view shows it SO, SI, CO or ER: at the same taken_at or later, if its own state says it, as before a
-        restore (then DI counts, too); at the first of them or later, if the far endpoint's state says it, in
-        each snapshot again; more than a minute later, if it is logged. Rows of earlier batches are judged
-        again.
+        view shows it SO, SI, CO or ER, or its queue a message of it: at the same taken_at or later, if its
+        own state says it, as before a restore (then DI counts, too, and a message of a later taken_at only);
+        at the first of them or later, if the far endpoint's state says it, in each snapshot again; more than
+        a minute later, if it is logged. Rows of earlier batches are judged again.
     """
     events = endpoint_events.withColumn("event_type", as_accepted())
     is_judged = F.col("event_type").isin(*ENDS) & F.col("inferred").isNull()
@@ -39,11 +42,21 @@ def overrule_ends(endpoint_events: DataFrame, materialize: Materialize) -> DataF
         )
     )
     said = ends.groupBy(*SIDE).agg(F.min(F.when(_is_far(), F.col("seen_at"))).alias("said_at"))
-    known = shown.join(said, SIDE, "inner")
+    ready = (
+        message_events.where(is_sight_of_message() & (F.col("event_type") == "DELIVERED"))
+        .select(
+            "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), shown_last().alias("at")
+        )
+        .join(said, SIDE, "left_semi")
+        .groupBy(*SIDE)
+        .agg(F.max("at").alias("ready_at"))
+    )
+    known = said.join(shown, SIDE, "left").join(ready, SIDE, "left")
+    open_at, seen_at = F.greatest("open_at", "ready_at"), F.col("seen_at")
     is_contradicted = (
-        F.when(_is_far(), F.col("open_at") >= F.col("said_at"))
-        .when(F.col("seen_at").isNotNull(), F.col("alive_at") >= F.col("seen_at"))
-        .otherwise(F.col("open_at") > F.col("event_time") + F.lit(LATELY))
+        F.when(_is_far(), open_at >= F.col("said_at"))
+        .when(seen_at.isNotNull(), (F.col("alive_at") >= seen_at) | (F.col("ready_at") > seen_at))
+        .otherwise(open_at > F.col("event_time") + F.lit(LATELY))
     )
     judged = known.join(ends, SIDE, "right").withColumn("event_type", _overruled_if(is_contradicted))
     return materialize(events.where(~is_judged).unionByName(judged.select(*events.columns)))

@@ -41,6 +41,25 @@ ENDS = """
     log, then DI    | END_CONVERSATION            | 12:00           | -       | H                   | -
     said again      | END_CONVERSATION            | 11:59:59.999999 | 12:00   | -                   | yes
     said again      | END_CONVERSATION            | 12:59:59.999999 | 13:00   | -                   | yes
+    ready then      | END_CONVERSATION            | 11:59:59.999999 | 12:00   | H                   | -
+    ready later     | END_CONVERSATION            | 11:59:59.999999 | 12:00   | H                   | yes
+    far, ready then | END_CONVERSATION            | 11:59:59.999999 | 12:00   | -                   | yes
+    log, ready      | END_CONVERSATION            | 12:00           | -       | H                   | -
+    log, ready long | END_CONVERSATION            | 12:00           | -       | H                   | yes
+    far side ready  | END_CONVERSATION            | 12:00           | -       | H                   | -
+    retained        | END_CONVERSATION            | 12:00           | -       | H                   | -
+"""
+OF_QUEUES = """
+    conversation_id | event_type | seen_at         | shown_until     | sent_by_initiator | inferred
+    ready then      | DELIVERED  | 12:00           | -               | true              | -
+    ready later     | DELIVERED  | 11:00           | 12:00:00.000001 | true              | -
+    far, ready then | DELIVERED  | 12:00           | -               | true              | -
+    log, ready      | DELIVERED  | 12:01           | -               | true              | -
+    log, ready long | DELIVERED  | 12:01:00.000001 | -               | true              | -
+    far side ready  | DELIVERED  | 13:00           | -               | false             | -
+    log, ready      | SENT       | 13:00           | -               | true              | -
+    log, ready      | DELIVERED  | -               | -               | true              | -
+    retained        | DELIVERED  | 13:00           | -               | true              | true
 """
 
 
@@ -48,10 +67,11 @@ def test_ends_that_the_own_database_contradicts(draw: Draw) -> None:
     """Judged again, with what the first judgement left, the ends are the same."""
     own = draw.rows(ENDPOINT_FACTS, is_initiator=False)(OWN_ROWS)
     drawn = draw.rows(ENDPOINT_FACTS, is_initiator=False)(ENDS)
-    judged = overrule_ends(draw.keep(own.unionByName(drawn.drop("wins"))), draw.keep)
+    of_queues = draw.keep(draw.rows(MESSAGES)(OF_QUEUES))
+    judged = overrule_ends(draw.keep(own.unionByName(drawn.drop("wins"))), of_queues, draw.keep)
     wins = F.when(F.col("wins") == "yes", "OVERRULED_").otherwise("")
     expected = drawn.withColumn("event_type", F.concat(wins, "event_type")).drop("wins")
-    for found in (judged, overrule_ends(draw.keep(judged), draw.keep)):
+    for found in (judged, overrule_ends(draw.keep(judged), of_queues, draw.keep)):
         assert_same(found, own.unionByName(expected).select(*found.columns))
 
 

@@ -1,17 +1,19 @@
 """Light captures between full ones: what they lack has not ended, and the next full one decides."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.capture_project import CaptureProject
 from tests.support.captures import capture_lines
-from tests.support.factories import at
+from tests.support.factories import Row, at
 from tests.support.snapshot_views import conversation, ready, shown, views
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
-FULL, LIGHT, LATER, NEXT_FULL = (at(minute) for minute in (0, 5, 10, 60))
+FULL, LIGHT, LATER, NEXT_FULL, RESTORED = (at(minute) for minute in (0, 5, 10, 60, 70))
 CAPTURES = {
     # Endpoints 1 to 3 with messages of 1 and 2.
     FULL: ([1, 2, 3], [1, 2]),
@@ -27,10 +29,16 @@ CAPTURES = {
 
 def add(project: CaptureProject, moment: datetime) -> None:
     endpoints, waiting = CAPTURES[moment]
+    add_capture(project, moment, [shown(number, False) for number in endpoints], waiting)
+
+
+def add_capture(
+    project: CaptureProject, moment: datetime, endpoints: list[Row], waiting: Iterable[int]
+) -> None:
     rows = [ready(number, False, 0, queuing_order=number) for number in waiting]
-    given = views(conversation_endpoints=[shown(number, False) for number in endpoints], dbo_TargetQueue=rows)
+    given = views(conversation_endpoints=endpoints, dbo_TargetQueue=rows)
     id = f"6F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11{moment.minute + moment.hour:02}"
-    lines = capture_lines({"B": given}, taken_at=moment, id=id, is_light=moment in (LIGHT, LATER))
+    lines = capture_lines({"B": given}, taken_at=moment, id=id, is_light=moment in (LIGHT, LATER, RESTORED))
     project.add(lines, f"SQL1-{moment:%Y%m%dT%H%M%SZ}.jsonl")
 
 
@@ -83,3 +91,16 @@ def test_a_replay_takes_the_middle_between_two_captures(project: CaptureProject)
         "; in 1 of 1 queue captures are too far apart to tell; a receive that only captures show counts in "
     )
     assert f"{said}the middle between two of them, which are up to 5 min apart" in found["sentence"]
+
+
+def test_a_message_that_is_back_shows_that_its_endpoint_is(tmp_path: Path) -> None:
+    """A restore brought both back; the light capture leaves out the endpoint that the full one has shown."""
+    project = CaptureProject(tmp_path)
+    add_capture(project, FULL, [shown(1, False)], [1])
+    add_capture(project, NEXT_FULL, [shown(1, False, state="CD")], [])
+    add_capture(project, RESTORED, [], [1])
+    project.run(RESTORED)
+    [endpoint] = project.table("endpoints")
+    assert endpoint["ended_at"] is None
+    [waiting] = project.table("receive_schedule")
+    assert waiting["message_id"] == f"{conversation(1)}/initiator/0"

@@ -97,6 +97,13 @@ def message(step: Step) -> tuple[str, bool, int, str, datetime]:
     return step.row.conversation, step.row.by_initiator, step.row.number, step.row.type, step.at
 
 
+def ends(steps: Iterable[Step]) -> dict[tuple[str, bool], datetime]:
+    """When endpoints first ended, by conversation and whether it is the initiator."""
+    ended = [step for step in steps if step.what in ("ended", "ended with error", "cleaned up")]
+    latest_first = sorted(ended, key=lambda step: step.at, reverse=True)
+    return {(step.endpoint.conversation, step.endpoint.is_initiator): step.at for step in latest_first}
+
+
 def steps_until(steps: Iterable[Step], moments: dict[str, datetime]) -> Iterator[Step]:
     """The steps of each server before its moment."""
     return (step for step in steps if step.server in moments and step.at < moments[step.server])

@@ -1,9 +1,10 @@
 """What an as_of has to say of the captures that were taken, counted row by row."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from tests.support.simulation.database import READY, RETAINED, Database, Endpoint, Row
@@ -29,8 +30,15 @@ class Queued:
 class Truth:
     """What the captures of a world, so far, say of each moment."""
 
-    def __init__(self, days: Days, shots: Iterable[Shot]) -> None:
+    def __init__(
+        self,
+        days: Days,
+        shots: Iterable[Shot],
+        ends: Mapping[tuple[str, bool], datetime] = MappingProxyType({}),
+    ) -> None:
         self.days = days
+        self.ends = ends
+        """When endpoints ended by a log, by conversation and whether it is the initiator."""
         self.shots = sorted(shots, key=lambda shot: shot.taken_at)
         self.seen: dict[Place, list[tuple[datetime, Shown]]] = {}
         for database in days.servers.databases:
@@ -151,12 +159,15 @@ class Truth:
         return ended_at is not None and shown_at < ended_at <= as_of
 
     def ended_at(self, conversation: str, is_initiator: bool) -> datetime | None:
-        """The first capture that shows that an endpoint has ended, and that no later one denies."""
+        """When the log or a capture first says that an endpoint has ended, and no later capture denies it."""
         own: list[tuple[datetime, str]] = []
         ends: list[datetime] = []
+        ready: list[datetime] = []
         place = None
         for here, seen in self.seen.items():
             for moment, shown in seen:
+                of_conversation = (row for row in _ready(shown.database) if row.conversation == conversation)
+                ready += [moment for row in of_conversation if row.by_initiator != is_initiator]
                 for each in shown.endpoints:
                     if each.conversation == conversation and each.is_initiator == is_initiator:
                         own.append((moment, each.state))
@@ -164,12 +175,21 @@ class Truth:
                     elif each.conversation == conversation and each.state == "DI":
                         ends.append(moment)
         open_at = max((moment for moment, state in own if state not in ENDED), default=None)
-        if open_at is not None and ends and open_at >= min(ends):
+        alive_at = max(
+            [*ready, *([] if open_at is None else [open_at])], default=datetime.min.replace(tzinfo=UTC)
+        )
+        if ends and alive_at >= min(ends):
             ends = []
-        ends += [moment for moment, state in own if state in ENDED and (open_at is None or moment > open_at)]
+        own_ends = [
+            moment for moment, state in own if state in ENDED and (open_at is None or moment > open_at)
+        ]
+        ends += [moment for moment in own_ends if moment >= max(ready, default=moment)]
         if place is not None:
             last = max(moment for moment, _ in own)
             ends += [moment for moment in self.full(place) if moment > last]
+        logged = self.ends.get((conversation, is_initiator))
+        if logged is not None and alive_at <= logged + PARTNERS:
+            ends.append(logged)
         return min(ends, default=None)
 
     def full(self, place: Place) -> list[datetime]:
