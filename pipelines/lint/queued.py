@@ -88,10 +88,11 @@ def lint_queued(
         if not other and version.key in first_seen and at == version.valid_from:
             continue  # That a snapshot first shows a rule does not say that the rule is younger.
         code = FindingCode.QUEUED_BEFORE
+        oldest = min(kind.oldest for kind in kinds)
         sentence = (
             f"{format_count(total, 'endpoint')} of {format_database(database_key)} with queued messages "
-            f"are older than {_name_change(version, at, first_seen)}, the oldest of "
-            f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
+            f"{'is' if total == 1 else 'are'} older than {_name_change(version, at, first_seen)}, the oldest "
+            f"of {format_instant(oldest.replace(microsecond=0))}; {other:,} would have another level today"
         )
         fix = drain_first(unread) if other else "no rule changes their level"
         yield Finding(

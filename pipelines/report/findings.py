@@ -26,7 +26,7 @@ AGES_SHOWN = 8
 SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "input"}
 """The section of the page that shows messages, by the kind of their place."""
 MEANINGS = {
-    STOPPED: "these messages do not move until somebody acts.",
+    STOPPED: "these messages do not move.",
     BLOCKED: "a transaction or a reader holds these messages up.",
     MISCONFIGURED: "rules or settings give these messages another level than they could have.",
 }

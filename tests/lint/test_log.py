@@ -255,6 +255,10 @@ def test_queued_conversations_older_than_the_last_change() -> None:
     [finding] = lint_queued(history.versions, [replace(kinds[0], unread=0)], history.locations, moment=day(9))
     assert "let their messages be sent and read first" in finding.fix
     assert "deletes" not in finding.fix
+    one = queued("C", 7, 1, day(2).replace(microsecond=7))
+    [finding] = lint_queued(history.versions, [one], history.locations, moment=day(9))
+    assert finding.sentence.startswith("1 endpoint of I.A with queued messages is older than ")
+    assert "the oldest of 2026-02-02T00:00:00Z; " in finding.sentence
     assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
     seen = [version.key for version in history.versions]
     [finding] = lint_queued(history.versions, kinds, history.locations, moment=day(9), first_seen=seen)

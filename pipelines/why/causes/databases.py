@@ -8,6 +8,7 @@ ROUTES = (
     "in the databases that send to it, change the routes that name the old broker id (ALTER ROUTE), then "
     "begin new conversations"
 )
+CHANGED = "has changed (as by NEW_BROKER)"
 
 
 class BrokerDisabled(Cause):
@@ -70,8 +71,8 @@ class BrokerChanged(OfDatabase):
     def sentence(self, at: Occurrence) -> str:
         row = at.first
         return (
-            f"the broker id of {format_database_of(row)} has changed (NEW_BROKER): it was {row['old']} in "
-            f"the snapshot of {format_time(row['before'])}, and is {row['new']} in that of "
+            f"the broker id of {format_database_of(row)} {CHANGED}: it was {row['old']} in the snapshot of "
+            f"{format_time(row['before'])}, and is {row['new']} in that of "
             f"{format_time(row['seen_at'])}"
         )
 
@@ -98,7 +99,7 @@ class ConversationsGone(OfDatabase):
             f"all {conversations} of {format_database_of(row)} and {unread} are gone since the snapshot of "
             f"{format_time(row['before'])}, in that of {format_time(row['seen_at'])}"
         )
-        return f"{sentence}; the broker id has changed (NEW_BROKER)" if row["broker_changed"] else sentence
+        return f"{sentence}; the broker id {CHANGED}" if row["broker_changed"] else sentence
 
     def action(self, at: Occurrence) -> str:
         if at.first["broker_changed"]:
