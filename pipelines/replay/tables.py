@@ -71,9 +71,7 @@ def make_tables(
     main = rows.where("not of_curve")
     by_level = materialize(waits(main, BY_LEVEL))
     of_level = [*QUEUE, "level"]
-    in_log = _logged(inputs, period)
-    widths = in_log.groupBy(*of_level).agg(F.max("width").alias("width"))
-    logged = waits(in_log, of_level).join(widths, of_level)
+    logged = waits(_logged(inputs, period), of_level, F.max("width").alias("width"))
     compared = materialize(calibration(logged, by_level.where("scenario = 'actual'"), of_level))
     verdicts = materialize(find_verdicts(compared))
 
@@ -160,18 +158,20 @@ def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
     )
 
 
-def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
+def waits(rows: DataFrame, key: Sequence[str], *more: Column) -> DataFrame:
     """Waiting times by key.
 
     Args:
         rows: a row per message with the key, `wait` in microseconds, null if it was not served, `so_far`,
             its wait until then, and `estimated`.
         key: the columns to group by.
+        more: further aggregates.
 
     Returns:
         One row per key: messages, served, unserved, estimated, `p50` to `p100` in microseconds, null where
         the rank falls on a message that was not served; `total` of the waiting, null if any was not served;
-        `at_least`, the waiting so far at the lowest such rank, the shortest first; null if all were served.
+        `at_least`, the waiting so far at the lowest such rank, the shortest first; null if all were served;
+        and `more`.
     """
     all_of_key = Window.partitionBy(*key)
     is_served = F.col("wait").isNotNull()
@@ -195,6 +195,7 @@ def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
         *[value.alias(name) for name, value in at_rank.items()],
         F.when(F.col("messages") == F.col("served"), F.sum("wait")).alias("total"),
         F.max(F.when(F.col("rank") == beyond, F.col("so_far"))).alias("at_least"),
+        *more,
     )
 
 
