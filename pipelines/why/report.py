@@ -8,7 +8,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.console.wording import format_count
+from pipelines.console.wording import format_code, format_count, format_list
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.questions.caveats import say_unknown_honor
 from pipelines.questions.conversations import find_conversation
@@ -136,12 +136,20 @@ class Findings:
 
     @property
     def more(self) -> str:
-        """How many findings of each severity are not told, without those of the order; empty if none is."""
-        counts = Counter(row["severity"] for row in self.counted)
-        counts.subtract(row["severity"] for row in self.told)
-        left = {each: counts[each] for each in SEVERITIES if each != ORDER and counts[each]}
-        told = ", ".join(f"{count:,} {severity}" for severity, count in left.items())
-        return f"and {format_count(sum(left.values()), 'more finding')} ({told})" if left else ""
+        """How many findings of each severity are not told, and their codes; empty if none is left.
+
+        Without those of the order.
+        """
+        left = Counter((row["severity"], row["code"]) for row in self.counted)
+        left -= Counter((row["severity"], row["code"]) for row in self.told)
+        parts = []
+        for severity in SEVERITIES:
+            codes = {code: count for (each, code), count in left.most_common() if each == severity}
+            if codes and severity != ORDER:
+                names = format_list([format_code(code) for code in codes])
+                parts.append(f"{sum(codes.values()):,} {severity}: {names}")
+        in_all = sum(count for (severity, _), count in left.items() if severity != ORDER)
+        return f"and {format_count(in_all, 'more finding')} ({'; '.join(parts)})" if parts else ""
 
 
 def first_findings(

@@ -1,9 +1,10 @@
 """How many messages and conversations have each cause, in each place and in all."""
 
-from pipelines.why.causes.cause import ORDER, STOPPED, Teller
+from pipelines.why.causes.cause import BLOCKED, ORDER, STOPPED, Teller
 from pipelines.why.counts import count_causes
+from pipelines.why.report import Findings
 from tests.support.drawn import Draw
-from tests.support.factories import at
+from tests.support.factories import Row, at
 from tests.support.why_answers import with_causes
 
 TELLER = Teller(lambda *words: " ".join(words), stopped_before=at(10))
@@ -47,3 +48,23 @@ def test_messages_and_conversations_are_counted_by_place_and_in_all(draw: Draw) 
     }
     only_places = count_causes(rows, TELLER, are_all_counted=False).causes
     assert [place for place, _ in only_places if place is None] == []
+
+
+def test_findings_that_are_not_told_are_counted_with_their_codes() -> None:
+    off, silent, locked, first = (
+        {"severity": severity, "code": code}
+        for severity, code in (
+            (STOPPED, "queue_off"),
+            (STOPPED, "not_received"),
+            (BLOCKED, "group_locked"),
+            (ORDER, "first_in_line"),
+        )
+    )
+    counted = [off, silent, silent, locked, first]
+
+    def more(*told: Row) -> str:
+        return Findings("", counted, [*told], [], []).more
+
+    assert more(off) == "and 3 more findings (2 stopped: not received; 1 blocked: group locked)"
+    assert more(silent, silent, locked) == "and 1 more finding (1 stopped: queue off)"
+    assert more(*counted) == more(*counted[:-1]) == ""
