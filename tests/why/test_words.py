@@ -274,6 +274,8 @@ def test_of_messages_that_were_rolled_back_one_is_named() -> None:
         "1 message was received and rolled back: message c1/0 5 times, last by transaction t5"
     )
     assert "rolled back: most often message c1/0 5 times" in sentence(replace(one, messages=3))
+    once = replace(one, messages=3, details=[{**one.first, "times": 1}])
+    assert "rolled back: such as message c1/0 1 time" in sentence(once)
 
 
 @pytest.mark.parametrize(

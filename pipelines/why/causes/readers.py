@@ -281,9 +281,10 @@ class RolledBack(Cause):
 
     def sentence(self, at: Occurrence) -> str:
         message = at.first
-        which = "message" if at.messages == 1 else "most often message"
+        which = "most often " if message["times"] > 1 else "such as "
+        of_several = which if at.messages > 1 else ""
         return (
-            f"{at.count('were')} received and rolled back: {which} {message['message_id']} "
+            f"{at.count('were')} received and rolled back: {of_several}message {message['message_id']} "
             f"{format_count(message['times'], 'time')}, last by transaction {message['last_transaction_id']}"
         )
 
