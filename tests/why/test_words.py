@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -349,3 +349,9 @@ def test_a_procedure_is_run_where_none_reads(reason: str, said: str) -> None:
     at = occurrence("receive", row, messages=2)
     at = replace(at, teller=replace(at.teller, procedure_of=lambda *_: "dbo.P"))
     assert BY_CODE["not_received"].action(at).startswith(said)
+
+
+def test_a_queue_is_stopped_from_the_moment_that_the_settings_say() -> None:
+    cause, teller = BY_CODE["not_received"], occurrence("receive", messages=1).teller
+    moments = [teller.stopped_before, teller.stopped_before + timedelta(microseconds=1)]
+    assert [cause.severity_of(oldest, teller) for oldest in moments] == ["stopped", "order"]
