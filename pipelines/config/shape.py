@@ -95,10 +95,11 @@ def check(shape: type[T], file: YamlFile, context: Mapping[str, str] | None = No
         return TypeAdapter(shape).validate_python(file.data, context=dict(context or {}))
     except ValidationError as error:
         lines = [_line(shape, file, detail) for detail in error.errors(include_url=False)]
-        raise ConfigError(*(line for _, line in sorted(lines))) from error
+        raise ConfigError(*(line for *_, line in sorted(lines))) from error
 
 
-def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, str]:
+def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, bool, str]:
+    """The line of an error, with its place among the others: a missing key comes behind the present ones."""
     loc: Loc = detail["loc"]
     unknown = detail["type"] == "extra_forbidden"
     if unknown:
@@ -108,7 +109,11 @@ def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, s
         is_switch = detail["type"] == "model_type" and isinstance(detail["input"], bool)
         if is_switch and NoneType in get_args(_shape_at(shape, loc)):
             message += ", or null for none"
-    return file.position(loc, key=unknown), file.problem(loc, message, key=unknown)
+        if detail["type"] == "tuple_type" and isinstance(_item_at(shape, loc), type(Shape)):
+            message = message.replace("(- item)", "(- key: value)")
+    is_missing = detail["type"] == "missing" and isinstance(detail["input"], dict) and bool(detail["input"])
+    at = (*loc[:-1], [*detail["input"]][-1]) if is_missing else loc
+    return file.position(at, key=unknown or is_missing), is_missing, file.problem(loc, message, key=unknown)
 
 
 def _explain(detail: ErrorDetails, text: str | None) -> str:
@@ -178,6 +183,11 @@ def _shape_at(shape: Any, loc: Loc) -> Any:
             field.annotation for name, field in shape.model_fields.items() if loc[0] in (name, field.alias)
         )
     return _shape_at(inner, loc[1:])
+
+
+def _item_at(shape: Any, loc: Loc) -> Any:
+    """Return the shape of the items of the list that may be at loc."""
+    return _bare(get_args(_bare(_shape_at(shape, loc), is_list=True))[0], is_list=False)
 
 
 def _bare(shape: Any, *, is_list: bool) -> Any:

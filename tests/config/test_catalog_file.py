@@ -87,7 +87,7 @@ def test_spellings_of_on_and_off(tmp_path: Path) -> None:
     cases("""
         => 1:1: is nothing; write a mapping (key: value)
         instance: []     => 1:1: instance: unknown key; did you mean 'instances'?
-        instances: {}    => 1:12: instances: is a mapping; write a list (- item)
+        instances: {}    => 1:12: instances: is a mapping; write a list (- key: value)
 
         instances:
         - name: I

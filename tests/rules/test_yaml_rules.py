@@ -156,5 +156,5 @@ def test_what_neither_the_entry_nor_the_settings_say(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_list(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "create: {}\n") == ["1:1: is a mapping; write a list (- item)"]
+    assert refusal(tmp_path, "create: {}\n") == ["1:1: is a mapping; write a list (- key: value)"]
     assert refusal(tmp_path, "- R\n") == ["1:3: [0]: is 'R'; write a mapping (key: value)"]

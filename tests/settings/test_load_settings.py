@@ -136,8 +136,8 @@ def test_the_warehouse_may_be_a_schema(tmp_path: Path) -> None:
         [a]            => 1:12: warehouse: is a list; write one text
 
         {shema: conversations}
-        => 1:12: warehouse.schema: is missing; add schema: and its value
         => 1:13: warehouse.shema: unknown key; did you mean 'schema'?
+        => 1:12: warehouse.schema: is missing; add schema: and its value
 
         {schema: my-tables, catalog: a.b}
         => 1:21: warehouse.schema: 'my-tables' is no name that Spark takes;
@@ -204,8 +204,8 @@ def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path
         quality: {max_rejected_share: 1.5} => 6:31: quality.max_rejected_share: is 1.5; write 1 or less
 
         snapshots: [c]           => 6:13: snapshots[0]: is 'c'; write a mapping (key: value)
-        snapshots: c             => 6:12: snapshots: is 'c'; write a list (- item)
-        rules: a.yaml            => 6:8: rules: is 'a.yaml'; write a list (- item)
+        snapshots: c             => 6:12: snapshots: is 'c'; write a list (- key: value)
+        rules: a.yaml            => 6:8: rules: is 'a.yaml'; write a list (- key: value)
         rules: [{path: gone.yaml}]
         => 6:16: rules[0].path: there is no file gone.yaml; correct the path or create the file
         rules: [{path: 's3a://b/r.yaml'}]
@@ -232,11 +232,11 @@ def test_an_unknown_key_in_a_list_of_logs(tmp_path: Path) -> None:
 def test_all_problems_of_the_settings_come_together(tmp_path: Path) -> None:
     content = "inputs:\n  endpoint_events: {path: '', format: xls}\n  message_events: x\nquality: {share: 1}"
     assert refusal(tmp_path, content) == [
-        "1:1: catalog: is missing; add catalog: and its value",
-        "1:1: warehouse: is missing; add warehouse: and its value",
         "2:27: inputs.endpoint_events.path: is empty; write at least one character",
         "2:39: inputs.endpoint_events.format: is 'xls'; write one of delta, parquet, json, csv",
         "3:19: inputs.message_events: is 'x'; write a mapping (key: value)",
+        "1:1: catalog: is missing; add catalog: and its value",
+        "1:1: warehouse: is missing; add warehouse: and its value",
         "4:11: quality.share: unknown key; write one of max_rejected_share, max_line_bytes",
     ]
 
@@ -245,7 +245,7 @@ def test_problems_of_catalog_and_rules_come_together(tmp_path: Path) -> None:
     content = LEAST.replace("catalog.yaml", "none.yaml") + "rules: [{path: a.yaml}, {path: b.yaml}]\n"
     assert refusal(tmp_path, content, a="a: 1\n", b="- [\n") == [
         "5:10: catalog: there is no file none.yaml; correct the path or create the file",
-        "a.yaml:1:1: is a mapping; write a list (- item)",
+        "a.yaml:1:1: is a mapping; write a list (- key: value)",
         "b.yaml:2:1: is not YAML: expected the node content, but found '<stream end>' "
         "(while parsing a flow node); correct the line or quote the value",
     ]
