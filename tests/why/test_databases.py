@@ -26,7 +26,7 @@ DATABASES = {
 }
 GONE = (
     f"all 6 conversations of SQL1.B and 3 unread messages are gone since the snapshot of {AT_NOON}, in that "
-    f"of {SEEN}; the broker id has changed (as by NEW_BROKER)"
+    f"of {SEEN}; the broker id has changed (NEW_BROKER)"
 )
 
 

@@ -307,8 +307,10 @@ def test_what_is_not_matched_is_told_by_its_largest_kind() -> None:
 def test_texts_of_the_server_end_as_a_sentence_does() -> None:
     texts = [{"text": "It is off.", "messages": 2}, {"text": "It is gone.", "messages": 1}]
     assert BY_CODE["transmission_status"].sentence(occurrence("transmission", *texts, messages=3)) == (
-        "3 messages wait to be sent, and the server says why (2 of them): It is off; 1 with other texts"
+        "3 messages wait to be sent, and the server says why (2 of them): It is off; 1 with 1 other text"
     )
+    cut = BY_CODE["transmission_status"].sentence(occurrence("transmission", *texts, messages=9))
+    assert cut.endswith("(2 of them): It is off; 7 with other texts")
     sentence = BY_CODE["transmission_status"].sentence(occurrence("transmission", texts[1], messages=1))
     assert sentence == "1 message waits to be sent, and the server says why: It is gone"
 

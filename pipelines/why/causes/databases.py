@@ -8,7 +8,7 @@ ROUTES = (
     "in the databases that send to it, change the routes that name the old broker id (ALTER ROUTE), then "
     "begin new conversations"
 )
-CHANGED = "has changed (as by NEW_BROKER)"
+CHANGED = "has changed (NEW_BROKER)"
 
 
 class BrokerDisabled(Cause):

@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.console.wording import format_count
 from pipelines.questions.transmission_status import kind_of_status
 from pipelines.rules.statements import DEFAULT_LEVEL
 from pipelines.rules.tsql_script import quote_name
@@ -72,7 +73,9 @@ class TransmissionStatus(Cause):
     def sentence(self, at: Occurrence) -> str:
         first = at.first
         others = at.messages - first["messages"]
-        more = f"; {others:,} with other texts" if others else ""
+        is_whole = sum(row["messages"] for row in at.details) == at.messages
+        texts = format_count(len(at.details) - 1, "other text") if is_whole else "other texts"
+        more = f"; {others:,} with {texts}" if others else ""
         of_first = f" ({first['messages']:,} of them)" if others else ""
         text = first["text"].removesuffix(".")
         return f"{at.count('wait')} to be sent, and the server says why{of_first}: {text}{more}"
