@@ -9,9 +9,9 @@ import pyarrow as pa
 
 Object = dict[str, Any]
 
-FIELD_TYPES = {"boolean": bool, "int": int, "bigint": int}
-"""The Python type of a field by its column's type; all others are text."""
-ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64()}
+FIELD_TYPES = {"boolean": "boolean", "int": "integer", "bigint": "integer"}
+"""The JSON type of a field by its column's type; all others are strings."""
+ARROW_TYPES = {"string": pa.string(), "boolean": pa.bool_(), "integer": pa.int64()}
 SPOKEN = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
 """What a message calls a JSON type."""
 NESTED_AT_MOST = 32
@@ -50,13 +50,13 @@ def json_type(value: object) -> str:
 
 
 def read_fields(
-    batches: Iterable[pa.RecordBatch], fields: Mapping[str, tuple[str, type | None]]
+    batches: Iterable[pa.RecordBatch], fields: Mapping[str, tuple[str, str | None]]
 ) -> Iterator[pa.RecordBatch]:
     """Read lines.
 
     Args:
         batches: the lines as `raw`, and `is_text`, without which a line is broken.
-        fields: the field of each column and its type; without a type any value is taken, as a text.
+        fields: the field of each column and its JSON type; without one any value is taken, as a text.
 
     Yields:
         `raw`, `broken`, `mistyped` (fields of another type, as `size integer,...`, null without any), and the
@@ -121,7 +121,7 @@ def _as_texts(values: Sequence[Any]) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _as_type(values: list[Any], wanted: type, name: str, mistyped: list[str]) -> pa.Array:
+def _as_type(values: list[Any], wanted: str, name: str, mistyped: list[str]) -> pa.Array:
     try:
         column = pa.array(values)
         if column.type == ARROW_TYPES[wanted]:
@@ -130,7 +130,7 @@ def _as_type(values: list[Any], wanted: type, name: str, mistyped: list[str]) ->
         # Values of several types.
         pass
     for number, value in enumerate(values):
-        if value is not None and json_type(value) != SPOKEN[wanted]:
+        if value is not None and json_type(value) != wanted:
             mistyped[number] += f",{name} {json_type(value)}"
             values[number] = None
     return pa.array(values, ARROW_TYPES[wanted])

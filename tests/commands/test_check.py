@@ -71,6 +71,7 @@ def test_no_settings_at_all(project: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ("json", "a", '{"event_id": "1"\n', ":1: is no JSON object; write one object a line"),
         ("json", "a", '\n{"event_id": 1}\n', ":2: field event_id is 1; it must be string"),
+        ("json", "a", f'{{"logged_priority": {2**63}}}\n', f"logged_priority is {2**63}; it must be int"),
         ("json", "a", '{"event_id": "1"}\n', "a: field instance is in none of the first 20 lines"),
         ("csv", "a", HEADER, "the header has only event_id and event_time of the 13 columns"),
         ("parquet", "a", "no file of that", "not a readable Parquet file"),

@@ -75,7 +75,9 @@ def test_levels(levels: int, pair: Sequence[str]) -> None:
 def test_fields_are_columns() -> None:
     rows = ['{"a":"x","b":7,"c":true}', '{"a":1,"b":1.5}', '{"b":9223372036854775808}', "no", "{}"]
     given = pa.record_batch({"raw": [*rows, rows[0]], "is_text": [True] * 5 + [False]})
-    [typed] = read_fields([given], {"first": ("a", str), "second": ("b", int), "third": ("c", bool)})
+    [typed] = read_fields(
+        [given], {"first": ("a", "string"), "second": ("b", "integer"), "third": ("c", "boolean")}
+    )
     assert typed.to_pydict() == {
         "raw": [*rows, rows[0]],
         "broken": [False, False, False, True, False, True],

@@ -20,7 +20,7 @@ from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_fil
 from pipelines.storage.inputs.plain_copies import find_form
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
 from pipelines.text.form import ForeignFileError, not_packed
-from pipelines.text.json_objects import FIELD_TYPES, object_of
+from pipelines.text.json_objects import FIELD_TYPES, json_type, object_of
 from schemas import EventContract
 
 LINES = 20
@@ -133,7 +133,7 @@ def _mistyped(row: dict[str, Any], contract: EventContract) -> list[str]:
     """The fields that have a value of another type than their column."""
     problems = []
     for column in contract.columns:
-        value, wanted = row.get(column.name), FIELD_TYPES.get(column.type, str)
-        if value is not None and type(value) is not wanted:
+        value, wanted = row.get(column.name), FIELD_TYPES.get(column.type, "string")
+        if value is not None and json_type(value) != wanted:
             problems.append(f"field {column.name} is {json.dumps(value)}; it must be {column.type}")
     return problems

@@ -42,7 +42,7 @@ def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]
         # A mapping takes every value as text.
         column.name: (
             contract.in_files[column.name],
-            None if contract.is_mapped else FIELD_TYPES.get(column.type, str),
+            None if contract.is_mapped else FIELD_TYPES.get(column.type, "string"),
         )
         for column in contract.columns
     }
