@@ -40,7 +40,9 @@ def test_a_night_and_leaks_count_the_same_leaks_by_state(stuck: Case) -> None:
     night = (stuck.folder / "night.txt").read_text()
     line = "43 endpoints leak: 40 in state DO (DISCONNECTED_OUTBOUND) as the far side has not acknowledged"
     assert line in night
-    assert line in stuck.job("leaks").out
+    out = stuck.job("leaks").out
+    assert line in out
+    assert "3 conversations wait for their EndDialog or Error to be read in P01SQL.SiteDB.SyncQueue." in out
     found = stuck.ask("leaks")
     kinds = {(row["state"], row["reason"], row["endpoints"]) for row in found["kinds"]}
     assert kinds == {("DO", "not_acknowledged", 40), ("ER", "error", 3)}

@@ -92,6 +92,20 @@ def test_night_page_and_answer_agree(night: Night) -> None:
     assert sum(place["situation"]["messages"] for place in answer["places"]) == waiting == 173
 
 
+def test_explain_begins_with_the_same_findings(night: Night) -> None:
+    """Then come the steps that have a rule, and the order of which nothing is promised."""
+    lines = night[0].lines("explain", "--conversation", "D1CFD97F-5E87-9363-DDF4-12F5DC02750E")
+    found = GOLD.replace("64 messages of 40 conversations", "2 messages of 1 conversation")
+    begin = lines.index(f"- {found.replace('these conversations', 'this conversation')}.")
+    assert lines[begin + 1] == f"  To do: {DRAIN_FIRST.replace('64', '2')}"
+    steps = [
+        lines.index(f"No rule at {which}.")
+        for which in ("any of the eight steps", "steps 2, 3, 4, 5, 6, 7, 8")
+    ]
+    order = lines.index("No server promises an order between different conversations of one level.")
+    assert [begin, *steps, order] == sorted([begin, *steps, order])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
