@@ -238,6 +238,16 @@ def test_activation_may_be_off_where_another_program_reads() -> None:
     )
 
 
+def test_one_of_several_messages_is_one() -> None:
+    rule = {"instance": "SQL1", "database": "A", "rule": "Gold", "level": 9, "was_level": 5, "since": None}
+    kinds = [{**rule, "messages": 1}, {**rule, "was_level": 4, "messages": 1}]
+    at = occurrence("receive", *kinds, messages=2)
+    assert BY_CODE["rule_changed_since"].sentence(at).startswith("1 of 2 messages has level 5: today rule")
+    bare = [{**BARE, "_rule": None, "_step": None, "_today": 5, "messages": count} for count in (2, 1)]
+    several = occurrence("receive", *bare, messages=3)
+    assert BY_CODE["no_rule"].sentence(several).startswith("2 of 3 messages have level 5 as no rule")
+
+
 def test_one_message_is_told_as_one() -> None:
     bare = {**BARE, **OTHER, "_rule": None, "_step": None, "_today": 5, "messages": 1}
     rule = {"instance": "SQL1", "database": "A", "rule": "Gold", "level": 9, "was_level": 5, "since": None}

@@ -143,7 +143,8 @@ class Occurrence:
         of_first = self.first["messages"]
         if len(self.details) < 2 or of_first >= self.messages:
             return self.count(verb)
-        return f"{of_first:,} of {self.count()} {verb}".rstrip()
+        told = OF_ONE[verb] if verb and of_first == 1 else verb
+        return f"{of_first:,} of {self.count()} {told}".rstrip()
 
 
 class Cause:

@@ -267,10 +267,10 @@ def _drain_first(at: Occurrence) -> str:
 
 
 def _hold(at: Occurrence) -> str:
-    counted, verb = at.count_first(), "has" if at.messages == 1 else "have"
-    if counted == at.count():
-        counted += f" of {format_count(at.conversations, 'conversation')}"
-    return f"{counted} {verb} level {at.first['was_level']}"
+    hold = at.count_first("have")
+    if at.count_first() == at.count():
+        hold = f"{at.count()} of {format_count(at.conversations, 'conversation')} {at.word('have')}"
+    return f"{hold} level {at.first['was_level']}"
 
 
 def _conversations(at: Occurrence) -> str:
