@@ -20,9 +20,9 @@ class Counts:
     """Causes and conversations of places, and of all places together, whose place is None.
 
     Attributes:
-        causes: a row a place and code: `code`, `severity`, `messages`, `conversations`, `since` and
-            `known_since` (the first of its messages), and `example_message_id`, the message that has waited
-            longest, then the first message_id.
+        causes: a row a place and code: `code`, `severity`, `messages`, those that are only `forwarded`,
+            `conversations`, `since` and `known_since` (the first of its messages), and `example_message_id`,
+            the message that has waited longest, then the first message_id.
         conversations: those that have open messages.
     """
 
@@ -69,6 +69,7 @@ def _count_messages(rows: DataFrame) -> list[Row]:
     return collect_rows(
         rows.groupBy(*PLACE, "causes").agg(
             F.count(F.lit(1)).alias("messages"),
+            F.count_if(F.col("state") == "forwarded").alias("forwarded"),
             F.min(F.concat(moment_of("since"), "message_id")).alias("oldest"),
             F.min("since").alias("since"),
             F.min(F.coalesce("known_since", "since")).alias("known_since"),
@@ -102,7 +103,8 @@ def _add(one: Row, other: Row) -> Row:
     first = {}
     for name in ("oldest", "since", "known_since"):
         first[name] = min((row[name] for row in (one, other) if row[name] is not None), default=None)
-    return {**one, **first, "messages": one["messages"] + other["messages"]}
+    sums = {name: one[name] + other[name] for name in ("messages", "forwarded")}
+    return {**one, **first, **sums}
 
 
 def _place(row: Row) -> Place | None:

@@ -214,7 +214,8 @@ def tell(row: Row, kind: str | None, limit: int, teller: Teller) -> Row:
     """
     cause, details = BY_CODE[row["code"]], row["details"]
     counts = {name: row[name] for name in ("messages", "conversations", "example_message_id")}
-    at = Occurrence(**counts, details=details, kind=kind, teller=teller)
+    is_forwarded = 0 < row["messages"] == row.get("forwarded")
+    at = Occurrence(**counts, details=details, kind=kind, teller=teller, is_forwarded=is_forwarded)
     return {
         "code": cause.code,
         "severity": row["severity"],

@@ -15,6 +15,7 @@ ROWS = """
     queue                 | Q            | Q                      | R         | R         |
     message_id            | m1           | m2                     | m3        | m4        | m5
     conversation_id       | c1           | c1                     | c1        | c2        | -
+    state                 | ready        | ready                  | forwarded | ready     | -
     codes                 | not_received | outranked not_received | outranked | outranked | handle_unknown
     since timestamp       | 12:05        | 12:06                  | 12:04     | 12:04     | 12:09
     known_since timestamp | 12:20        | -                      | -         | -         | -
@@ -39,6 +40,12 @@ def test_messages_and_conversations_are_counted_by_place_and_in_all(draw: Draw) 
         ("R", "outranked"): (2, 2, "m3", ORDER),
         ("", "handle_unknown"): (1, 0, "m5", STOPPED),
     }
+    forwarded = {(place and place[3], row["code"]): row["forwarded"] for place, row in counts.causes}
+    assert [forwarded[key] for key in (("Q", "outranked"), ("R", "outranked"), (None, "outranked"))] == [
+        0,
+        1,
+        1,
+    ]
     assert found[None, "outranked"] == (3, 2, "m3", ORDER)
     assert found[None, "not_received"] == (2, 1, "m1", STOPPED)
     assert {place and place[3]: count for place, count in counts.conversations.items()} == {

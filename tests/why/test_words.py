@@ -367,3 +367,11 @@ def test_a_queue_is_stopped_from_the_moment_that_the_settings_say() -> None:
     cause, teller = BY_CODE["not_received"], occurrence("receive", messages=1).teller
     moments = [teller.stopped_before, teller.stopped_before + timedelta(microseconds=1)]
     assert [cause.severity_of(oldest, teller) for oldest in moments] == ["stopped", "order"]
+
+
+@pytest.mark.parametrize("code", ["outranked", "older_first"])
+def test_no_level_is_advised_for_what_is_only_forwarded(code: str) -> None:
+    at = replace(occurrence("transmission", {**BARE, "messages": 1}, messages=2), is_forwarded=True)
+    action = BY_CODE[code].action(at)
+    assert action.startswith("what is only forwarded goes at level 5, whatever the rules; ")
+    assert "raise" not in action

@@ -99,6 +99,7 @@ class Occurrence:
         details: the first rows of its details.
         kind: the kind of the place; None for places of several kinds together.
         teller: what the words depend on.
+        is_forwarded: whether all these messages are only forwarded.
     """
 
     messages: int
@@ -107,6 +108,7 @@ class Occurrence:
     details: Sequence[Row]
     kind: str | None
     teller: Teller
+    is_forwarded: bool = False
 
     @property
     def first(self) -> Row:

@@ -25,6 +25,7 @@ from pipelines.why.order import LEVELS
 from pipelines.why.places import OF_PLACE, PLACE, Place, Row, place_of
 
 MOST_AHEAD = 3
+FORWARDED = "what is only forwarded goes at level 5, whatever the rules"
 OF_LEVEL = f"{OF_PLACE}, counts_as int"
 UNTIL = f"{OF_LEVEL}, last_unit string, end_of_last bigint, end bigint"
 
@@ -65,6 +66,8 @@ class Outranked(Ahead):
         return "messages with a higher level"
 
     def action(self, at: Occurrence) -> str:
+        if at.is_forwarded:
+            return f"{FORWARDED}; lower the level of the others, or look at the network"
         honored = ", if their database honors priorities" if at.is_sent else ""
         return (
             f"if {at.word('they are')} to go first, raise {at.word('their')} level by a rule, or lower that "
@@ -133,6 +136,8 @@ class OlderFirst(Ahead):
         return f"earlier messages of other {units} with the same or a lower level"
 
     def action(self, at: Occurrence) -> str:
+        if at.is_forwarded:
+            return f"{FORWARDED}; look at the network"
         if at.is_sent:
             faster = "messages are sent one after the other; look at the network"
         elif at.kind is None:
