@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from pipelines.config.service_databases import ServiceDatabases
 from pipelines.console.wording import LIST_LENGTH, format_database, format_endpoint, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
@@ -19,6 +20,7 @@ def lint_log(
     locations: Mapping[VersionKey, SourceLocation],
     known: KnownRules | None = None,
     honors: Mapping[DatabaseKey, bool | None] | None = None,
+    service_databases: ServiceDatabases | None = None,
 ) -> Iterator[Finding]:
     """Yield rules that more specific ones always precede, and databases with endpoints at the default.
 
@@ -45,7 +47,7 @@ def lint_log(
             if key not in deciding[key] and key not in undecided:
                 yield _covered(database_key, rule, list(deciding[key].values()), locations.get(key))
         if defaulted and (known is None or known.has(*database_key)):
-            levels = _other_ends(databases, log, defaulted[:LIST_LENGTH])
+            levels = _other_ends(databases, log, defaulted[:LIST_LENGTH], service_databases)
             yield _defaulted(database_key, kinds, defaulted, levels, (honors or {}).get(database_key))
 
 
@@ -102,17 +104,21 @@ def _known(names: Names) -> Names:
 
 
 def _other_ends(
-    databases: Mapping[DatabaseKey, Ladder], log: LogEndpoints, kinds: Sequence[EndpointCount]
+    databases: Mapping[DatabaseKey, Ladder],
+    log: LogEndpoints,
+    kinds: Sequence[EndpointCount],
+    service_databases: ServiceDatabases | None,
 ) -> list[int | None]:
     """Return the level that most of the other ends of each kind have from a rule; None where none has.
 
-    The other ends of a kind have the same names, the other way round. They are in the nearest databases that
-    have such endpoints: other servers may have the same names.
+    The other ends of a kind have the same names, the other way round. They are in the databases where the
+    catalog has the remote service, else in the nearest ones: other servers may have the same names.
     """
     levels: list[int | None] = []
     for kind in kinds:
         counted: dict[int, int] = defaultdict(int)
-        for other in _nearest(kind, log.by_names.get(mirror_names(kind.names), ())):
+        others = log.by_names.get(mirror_names(kind.names), ())
+        for other in _nearest(kind, others, service_databases):
             rule = databases.get(other.database_key, NO_RULES).decide(other.names)
             if rule is not None:
                 counted[rule.level] += other.endpoints
@@ -120,7 +126,14 @@ def _other_ends(
     return levels
 
 
-def _nearest(kind: EndpointCount, others: Sequence[EndpointCount]) -> Sequence[EndpointCount]:
-    """Those of its own database, else of its own instance, else all."""
+def _nearest(
+    kind: EndpointCount, others: Sequence[EndpointCount], service_databases: ServiceDatabases | None
+) -> Sequence[EndpointCount]:
+    """Those of the databases that have the remote service; else of its own one, of its instance, or all."""
+    found = (
+        service_databases.find_service(kind.database_key, kind.remote_service) if service_databases else []
+    )
+    if found:
+        return [other for other in others if other.database_key in found]
     here = [other for other in others if other.database_key == kind.database_key]
     return here or [other for other in others if other.instance == kind.instance] or others

@@ -111,11 +111,12 @@ def lint_warehouse(
     log = LogEndpoints(
         tuple(EndpointCount(*[row[name] for name in (*ENDPOINT_NAMES, "endpoints")]) for row in rows)
     )
-    databases = ladders_at(history.versions, moment)
+    databases, places = ladders_at(history.versions, moment), ServiceDatabases(settings.catalog)
+    known, honors = settings.known_rules(moment), settings.catalog.honors()
     findings = [
         *_of_sources(settings, history, moment),
-        *lint_names(databases, ServiceDatabases(settings.catalog), log, history.locations),
-        *lint_log(databases, log, history.locations, settings.known_rules(moment), settings.catalog.honors()),
+        *lint_names(databases, places, log, history.locations),
+        *lint_log(databases, log, history.locations, known, honors, places),
     ]
     warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     as_of = _last_published(warehouse, moment)

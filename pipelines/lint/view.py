@@ -19,6 +19,12 @@ def _where(row: Row) -> str:
     return format_database((row["instance"], row["database"]))
 
 
+def split_fix(fix: str) -> tuple[str, str]:
+    """The words of a fix, and its statements, which stand below the table: there they can be pasted."""
+    words, _, statements = fix.partition("\n")
+    return words, statements
+
+
 FINDINGS = Table(
     "lint",
     "",
@@ -29,7 +35,7 @@ FINDINGS = Table(
         Column(
             "Finding, and what to do",
             "lines",
-            lambda row: tuple(f"{row['sentence']}\nfix: {row['fix']}".split("\n")),
+            lambda row: (row["sentence"], f"fix: {split_fix(row['fix'])[0]}"),
             ("sentence", "fix"),
         ),
     ],
@@ -74,11 +80,17 @@ def plain(finding: Finding) -> dict[str, Any]:
 
 
 def print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
-    """Print findings as a table, and how many there are of each severity."""
+    """Print findings as a table, statements of fixes below it, and how many there are of each severity."""
     if not findings:
         console.print("no findings")
         return
     print_answer(console, FINDINGS, map(plain, findings))
+    for finding in findings:
+        words, statements = split_fix(finding.fix)
+        if statements:
+            console.write_line(f"-- {finding.code.id} of {format_database(finding.database_key)}: {words}")
+            for line in statements.split("\n"):
+                console.write_line(line)
     counts = [
         format_count(sum(finding.severity is each for finding in findings), str(each))
         for each in sorted(Severity, reverse=True)

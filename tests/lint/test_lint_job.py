@@ -74,6 +74,8 @@ def test_table_and_json(
     _, text = linted(tmp_path, SLIP, capsys=capsys)
     assert "it is probably 'InitiatorService'" in " ".join(text.replace("│", " ").split())
     assert text.endswith("0 errors, 2 warnings, 0 notes\n")
+    # A statement stands below the table, where it can be pasted.
+    assert "\nUSE [A]; CREATE BROKER PRIORITY [Contract " in text
     code, text = linted(tmp_path / "conf", SLIP, "--format", "json", capsys=capsys)
     findings = json.loads(text)
     assert code == FOUND

@@ -171,6 +171,10 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
     with_far = [*log, kind("C5 Target Init", 30, ("I2", "B"))]
     nearest = against(create("C", "C * *", 7), create("Other", "C5 * *", 8, I_B), far, log=with_far)
     assert next(found for found in nearest if found.database_key == I_A).fix == finding.fix
+    # Nor where the catalog has the service in a database of which no endpoint is known.
+    places = ServiceDatabases(catalog({I_A: ["Init"], ("I", "C"): ["Target"]}))
+    elsewhere = against(create("C", "C * *", 7), far, log=with_far, service_databases=places)
+    assert "CREATE" not in next(found for found in elsewhere if found.database_key == I_A).fix
     [finding] = against(create("C", "C * *", 7), log=log[:6], honors={I_A: False})
     assert finding.fix.endswith("it does not count, as its HONOR_BROKER_PRIORITY is off")
 
