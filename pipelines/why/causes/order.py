@@ -121,7 +121,7 @@ class OlderFirst(Ahead):
 
     In a transmission queue these are messages of other conversations.
 
-    To do: tell them apart by a rule, or serve the queue faster, which helps all.
+    To do: tell them apart by a rule, or serve the queue faster.
     """
 
     code = "older_first"

@@ -265,8 +265,7 @@ class RolledBack(Cause):
     """A message of a queue was received and rolled back.
 
     To do: mend the reader. After five rollbacks in a row the server turns the queue off, unless its
-    POISON_MESSAGE_HANDLING is off ("CREATE QUEUE"). The action prints a SELECT that shows the messages of the
-    group and takes none.
+    POISON_MESSAGE_HANDLING is off ("CREATE QUEUE"). The action has a SELECT that shows the group's messages.
     """
 
     code = "rolled_back"

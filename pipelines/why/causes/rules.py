@@ -88,8 +88,8 @@ class RuleChangedSince(Cause):
 class NearMiss(Cause):
     """A rule with a higher level misses by one criterion, whose name is [near](semantics.md#near-names).
 
-    To do: correct the name. If other endpoints have the rule's spelling, the rule is theirs: see which names
-    are meant, and add a rule for these.
+    To do: correct the name. If other endpoints have the rule's spelling, the rule is theirs: add one for the
+    names that are meant.
     """
 
     code = "near_miss"
