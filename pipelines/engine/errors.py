@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from pyspark.errors import AnalysisException
 
 MESSAGE = re.compile(r"^(?:\[[A-Z0-9_.]+\] )?(?P<text>.*?)(?:\s*SQLSTATE: \w+)?$")
+TRACEBACK = "Traceback (most recent call last):"
+RAISED = re.compile(r"^(?:RuntimeError: (?:\w+ error: )*)?(\S.*)", re.MULTILINE)
+"""What a Python worker raised; an error of the embedded engine itself is a RuntimeError there."""
 WRAPPING = ("Job aborted", "Task failed", "TASK_WRITE_FAILED", "Multiple failures", "Exception thrown in")
 """How errors of Java begin that only say that another one follows."""
 AGAIN = "then run the same command again to resume"
@@ -48,7 +51,8 @@ def fault_of(error: Exception) -> str:
     """
     said: list[str] = []
     for message in _messages(error):
-        line = MESSAGE.match(message.strip().partition("\n")[0])
+        raised = RAISED.search(message.rpartition(TRACEBACK)[2]) if TRACEBACK in message else None
+        line = MESSAGE.match(raised[1] if raised else message.strip().partition("\n")[0])
         text = line["text"] if line else ""
         if text and not text.startswith(WRAPPING) and not any(text in before for before in said):
             said.append(text)

@@ -1,7 +1,7 @@
 """The nightly job on a real cluster: a standalone master and two workers as processes on this machine.
 
-The executors have nothing of this project installed: what they need travels with the job. Queue monitors are
-replayed in Python workers, so they have a Python with pyarrow.
+The executors have nothing of this project installed: what they need travels with the job. JSON lines are
+parsed and queue monitors replayed in Python workers, so they have a Python with pyarrow and orjson.
 """
 
 import os

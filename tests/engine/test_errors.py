@@ -23,6 +23,14 @@ def java(message: str | None, cause: SimpleNamespace | None) -> SimpleNamespace:
     return SimpleNamespace(getMessage=lambda: message, getCause=lambda: cause, getClass=lambda: kind)
 
 
+IN_WORKER = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "rows.py", line 65, in read
+    for batch in batches:
+"""
+
+
 @pytest.mark.parametrize(
     ("error", "line"),
     [
@@ -39,6 +47,8 @@ def java(message: str | None, cause: SimpleNamespace | None) -> SimpleNamespace:
         (RuntimeError("[PATH_NOT_FOUND] no such path. SQLSTATE: 42K03"), "no such path"),
         (RuntimeError("incomplete deflate stream"), "incomplete deflate stream"),
         (RuntimeError(), "RuntimeError"),
+        (RuntimeError(f"{IN_WORKER}RuntimeError: Arrow error: Io error: cut off\n"), "cut off"),
+        (RuntimeError(f"{IN_WORKER}ValueError: no: such\nthing"), "ValueError: no: such"),
     ],
 )
 def test_the_line_says_what_was_done_and_what_caused_it(error: Exception, line: str) -> None:

@@ -25,6 +25,7 @@ def test_a_file_that_ends_too_early_is_found_and_a_full_disk_is_no_fault_of_a_fi
     opened = partial(read_input, session, CONTRACTS["queue_events"], "json")
     (line,) = find_faulty_files(files, opened, RuntimeError("unexpected end"), are_parquet=False)
     assert line.startswith(f"{path}: ")
+    assert "worker" not in line
     assert find_faulty_files(files, opened, FULL, are_parquet=False) == []
 
     # It becomes full while files are read alone.
