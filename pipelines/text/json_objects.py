@@ -102,6 +102,7 @@ def _is_flat(line: str, found: object) -> bool:
         and line.count('":') == len(found)
         and "[" not in line
         and "\t" not in line
+        and line.find("\r", 0, -1) < 0
         and (" " not in line or " :" not in line)
     )
 

@@ -58,6 +58,7 @@ def test_objects_are_those_of_a_strict_parser(given: list[str]) -> None:
         '{"b":"\\":","a":1,"a":2}',
         '{"a":{"b":1,"b":2}}',
         '{"a":[{"b":1,"b":2}]}',
+        '{"a"\r:1,"a":2}\r',
     ],
 )
 def test_a_name_twice(line: str) -> None:
