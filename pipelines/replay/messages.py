@@ -151,11 +151,10 @@ def first_receipts(
         shows the message and the next one lacks it: it was received in the middle between the two, which are
         `width` microseconds apart. If it may have been dropped, `first_received_at` is null.
     """
-    received = ledger.message_events.where("event_type = 'RECEIVED'")
-    logged = received.where("inferred is null").where(is_within(period))
+    logged = ledger.message_events.where(IS_LOGGED).where(is_within(period))
     first_logged = logged.groupBy("message_id").agg(F.min("event_time").alias("logged_at"))
     missing = (
-        received.where("inferred and not_before is not null")
+        ledger.message_events.where("event_type = 'RECEIVED' and inferred and not_before is not null")
         .groupBy("message_id", "conversation_id", "sent_by_initiator")
         .agg(F.min("seen_at").alias("by"), F.min_by("not_before", "seen_at").alias("since"))
     )

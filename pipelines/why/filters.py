@@ -11,7 +11,9 @@ from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.engine.frames import among
 from pipelines.storage.collect import collect_rows
 from pipelines.why.places import Place
+from pipelines.why.read import PublishedTables
 from schemas.keys import QUEUE
+from schemas.ledger import ENDPOINTS
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def find_queues(filters: Filters, rows: DataFrame, catalog: Catalog) -> list[tup
     return found
 
 
-def require_known_names(filters: Filters, rows: DataFrame, endpoints: DataFrame, catalog: Catalog) -> None:
+def require_known_names(tables: PublishedTables, filters: Filters, rows: DataFrame, catalog: Catalog) -> None:
     """Refuse a contract or service that neither the catalog nor an endpoint nor a row has.
 
     Raises:
@@ -121,6 +123,7 @@ def require_known_names(filters: Filters, rows: DataFrame, endpoints: DataFrame,
         if name is None or (column != "contract" and name in services):
             continue
         columns = ("contract",) if column == "contract" else ("local_service", "remote_service")
+        endpoints = tables.left(ENDPOINTS, None)
         if any(_has(frame, columns, name) for frame in (rows, endpoints)):
             continue
         every = set(services) if column != "contract" else set()

@@ -25,7 +25,6 @@ from pipelines.why.read import read_published
 from pipelines.why.situation import describe_ahead, describe_places
 from pipelines.why.teller import teller_of
 from pipelines.why.verdict import verdict_sentence
-from schemas.ledger import ENDPOINTS
 
 FIRST = 5
 """Findings to look at first."""
@@ -63,7 +62,7 @@ def report_why(
             conversation = find_conversation(warehouse, filters.conversation, found.rows)
             filters = replace(filters, conversation=conversation)
         queues = find_queues(filters, found.rows, catalog)
-        require_known_names(filters, found.rows, tables.left(ENDPOINTS, None), catalog)
+        require_known_names(tables, filters, found.rows, catalog)
         fitting = found.rows if filters == Filters() else tables.materialize(filters.of(found.rows, queues))
         counts = count_causes(fitting, teller)
         situations, causes, ahead = run_concurrently(
