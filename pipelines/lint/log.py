@@ -111,8 +111,8 @@ def _other_ends(
 ) -> list[int | None]:
     """Return the level that most of the other ends of each kind have from a rule; None where none has.
 
-    The other ends of a kind have the same names, the other way round. They are in the databases where the
-    catalog has the remote service, else in the nearest ones: other servers may have the same names.
+    An endpoint at the other end has the same contract, and its services are exchanged. It is in a database
+    where the catalog has the remote service, else in a near one: other servers may have the same names.
     """
     levels: list[int | None] = []
     for kind in kinds:
@@ -129,7 +129,7 @@ def _other_ends(
 def _nearest(
     kind: EndpointCount, others: Sequence[EndpointCount], service_databases: ServiceDatabases | None
 ) -> Sequence[EndpointCount]:
-    """Those of the databases that have the remote service; else of its own one, of its instance, or all."""
+    """The endpoints in databases with the remote service; else in the same database, or instance, or all."""
     found = (
         service_databases.find_service(kind.database_key, kind.remote_service) if service_databases else []
     )

@@ -109,7 +109,9 @@ def _status_notes(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     shown = read_latest_statuses(warehouse, as_of)
     first = max(shown, key=lambda queue: sum(shown[queue].values()), default=None)
     if first is not None:
-        others = f"; likewise in {format_count(len(shown) - 1, 'other queue')}" if len(shown) > 1 else ""
+        more = len(shown) - 1
+        has = "has" if more == 1 else "have"
+        others = f"; {format_count(more, 'other queue')} {has} such rows, too" if more else ""
         yield f"{queue_text(first)}: {describe_statuses(shown[first])}{others}"
 
 
